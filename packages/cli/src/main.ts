@@ -1,0 +1,2 @@
+console.error('shardswap: under construction')
+process.exitCode = 1

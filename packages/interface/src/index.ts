@@ -1,0 +1,9 @@
+/**
+ * @packageDocumentation
+ * The nouns and ports that every Shardswap package shares. Imports nothing but multiformats.
+ */
+export * from './errors.ts'
+export * from './keys.ts'
+export * from './limits.ts'
+export * from './ports.ts'
+export { CID } from 'multiformats/cid'

@@ -1,0 +1,82 @@
+import type { CID } from 'multiformats/cid'
+
+/** A content-addressed block: bytes, and a CID that they hash to. */
+export interface Block {
+  readonly cid: CID
+  readonly bytes: Uint8Array
+}
+
+/** Options of everything that can be given up. */
+export interface AbortOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Where verified blocks come from: a store, a session, a peer.
+ * Many `get`s may run at once; a source bounds its own memory.
+ */
+export interface BlockSource {
+  /**
+   * The bytes of the block that `cid` names.
+   * Errors: NotFoundError, TimeoutError, AbortError, UnknownHashError, StoppedError.
+   */
+  get(cid: CID, options?: AbortOptions): Promise<Uint8Array>
+}
+
+/** Where blocks go. `put` resolves once the block is as durable as the sink promises. */
+export interface BlockSink {
+  put(cid: CID, bytes: Uint8Array, options?: AbortOptions): Promise<void>
+}
+
+/** Milliseconds on a clock that never jumps; only differences mean anything. */
+export interface Clock {
+  nowMs(): number
+}
+
+/** A source of numbers, uniform in [0, 1). */
+export interface Random {
+  next(): number
+}
+
+/** The part of interface-blockstore 7 that reading needs; any such store fits. */
+export interface ReadableStore {
+  get(cid: CID, options?: AbortOptions): Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+}
+
+/** The part of interface-blockstore 7 that writing needs; any such store fits. */
+export interface WritableStore {
+  put(cid: CID, bytes: Uint8Array, options?: AbortOptions): CID | Promise<CID>
+}
+
+/** Joins the chunks of one block; a lone chunk is passed on as it is. */
+export async function readBlock(store: ReadableStore, cid: CID, options?: AbortOptions): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of store.get(cid, options)) {
+    chunks.push(chunk)
+    length += chunk.byteLength
+  }
+  const first = chunks[0]
+  if (chunks.length === 1 && first !== undefined) return first
+  const bytes = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return bytes
+}
+
+/** A store's blocks as a source: what is not in the store is NotFoundError, at once. */
+export function blockSourceOf(store: ReadableStore): BlockSource {
+  return { get: async (cid, options) => await readBlock(store, cid, options) }
+}
+
+/** A store as a sink. */
+export function blockSinkOf(store: WritableStore): BlockSink {
+  return {
+    put: async (cid, bytes, options) => {
+      await store.put(cid, bytes, options)
+    }
+  }
+}

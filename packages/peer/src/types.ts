@@ -1,0 +1,142 @@
+import type { ComponentLogger, Connection, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { AbortOptions, Block, BlockSource, CID } from '@shardswap/interface'
+import type { Blockstore } from 'interface-blockstore'
+import type { Datastore } from 'interface-datastore'
+import type { PeerLimits } from './limits.ts'
+
+/** Where providers of a block are looked up; libp2p's content routing fits. */
+export interface Routing {
+  findProviders(cid: CID, options?: AbortOptions): AsyncIterable<{ id: PeerId; multiaddrs?: Multiaddr[] }>
+}
+
+export interface PeerInit {
+  /** A node of the caller's, started or not; it needs identify. Without it one is made: TCP, Noise, Yamux, identify. */
+  readonly libp2p?: Libp2p
+  /** Identity of a node that we make; a new one by default. */
+  readonly privateKey?: PrivateKey
+  /** Multiaddrs to listen on, for a node that we make; `[]` does not listen. Default `/ip4/127.0.0.1/tcp/0`. */
+  readonly listen?: readonly string[]
+  /** What we announce instead of the addresses listened on; `[]` with `announceNothing`. */
+  readonly announce?: readonly string[]
+  /** Announce no address at all (behind a relay, in tests). */
+  readonly announceNothing?: boolean
+  /** Blocks we have and serve; memory by default. One with `size(cid)` is asked for sizes. */
+  readonly blockstore?: Blockstore & { size?(cid: CID): Promise<number | undefined> }
+  readonly datastore?: Datastore
+  readonly routing?: Routing
+  /** Serve blocks to others; true by default. */
+  readonly serve?: boolean
+  readonly limits?: Partial<PeerLimits>
+  readonly logger?: ComponentLogger
+  /** False: call `start()` yourself. Default true. */
+  readonly start?: boolean
+}
+
+export interface GetOptions extends AbortOptions {
+  /** Give up after so many milliseconds with TimeoutError. */
+  readonly timeoutMs?: number
+  readonly onProgress?: (event: FetchProgress) => void
+}
+
+export interface GetManyOptions extends GetOptions {
+  /** `request`: in the order asked (default); `arrival`: as they come. */
+  readonly order?: 'request' | 'arrival'
+}
+
+export type FetchProgress =
+  | { readonly type: 'want'; readonly cid: CID; readonly peer: string }
+  | { readonly type: 'block'; readonly cid: CID; readonly peer: string; readonly bytes: number }
+  | { readonly type: 'timeout'; readonly cid: CID; readonly peer: string }
+  | { readonly type: 'dont-have'; readonly cid: CID; readonly peer: string }
+
+export interface SessionInit extends AbortOptions {
+  /** Only these peers are asked, ever; no broadcast, no routing. */
+  readonly peers?: readonly PeerId[]
+}
+
+/** The wants of one DAG. `close` ends it: open wants reject with StoppedError, peers get CANCEL. */
+export interface Session extends BlockSource {
+  get(cid: CID, options?: GetOptions): Promise<Uint8Array>
+  getMany(cids: Iterable<CID> | AsyncIterable<CID>, options?: GetManyOptions): AsyncGenerator<Block>
+  stat(): FetchStat
+  close(): void
+}
+
+/** What was fetched, in all or from one peer. Bytes are bytes of blocks. */
+export interface FetchStat {
+  readonly wantsSent: number
+  readonly blocks: number
+  readonly bytes: number
+  readonly duplicateBlocks: number
+  readonly duplicateBytes: number
+  readonly timeouts: number
+  readonly dontHaves: number
+  /** Blocks that nobody here had asked for; dropped. */
+  readonly unaskedBlocks: number
+}
+
+export interface PeerFetchStat extends FetchStat {
+  readonly peer: string
+  /** 0–100, or null until there are scores. */
+  readonly score: number | null
+}
+
+export interface ServeStat {
+  readonly blocksSent: number
+  readonly bytesSent: number
+  readonly messagesSent: number
+}
+
+export interface PeerStat {
+  readonly fetch: FetchStat
+  readonly serve: ServeStat
+  readonly peers: readonly PeerFetchStat[]
+  readonly wantlist: readonly CID[]
+  readonly connectedPeers: number
+}
+
+/** What the server knows of one client. */
+export interface LedgerStat {
+  readonly peer: string
+  readonly wants: readonly CID[]
+  readonly bytesSent: number
+  readonly bytesReceived: number
+  readonly blocksSent: number
+  readonly blocksReceived: number
+}
+
+export interface ConnectedPeer {
+  readonly peer: string
+  readonly addr: string
+  readonly direction: 'inbound' | 'outbound'
+  /** Round trip in milliseconds, where known. */
+  readonly latencyMs?: number
+  readonly protocols: readonly string[]
+}
+
+/** A started peer. As a block source it reads its store first and fetches what is missing, in a session of its own. */
+export interface Peer extends BlockSource {
+  readonly peerId: PeerId
+  readonly libp2p: Libp2p
+  readonly blockstore: Blockstore
+  start(): Promise<void>
+  /** Ends sessions, streams and timers; stops libp2p where the peer made it. */
+  stop(): Promise<void>
+  createSession(init?: SessionInit): Session
+  get(cid: CID, options?: GetOptions): Promise<Uint8Array>
+  getMany(cids: Iterable<CID> | AsyncIterable<CID>, options?: GetManyOptions): AsyncGenerator<Block>
+  /** Stores a verified block and tells the peers who want it. Errors: HashMismatchError, UnknownHashError, TooLargeError. */
+  put(cid: CID, bytes: Uint8Array, options?: AbortOptions): Promise<void>
+  /** Tells the peers who want it that a block, stored by other means, is here. */
+  notify(cid: CID): void
+  has(cid: CID): Promise<boolean>
+  connect(addr: Multiaddr | string, options?: AbortOptions): Promise<PeerId>
+  connections(): readonly ConnectedPeer[]
+  addresses(): readonly string[]
+  stat(): PeerStat
+  wantlist(): readonly CID[]
+  ledger(peer: PeerId | string): LedgerStat | undefined
+}
+
+export type { Connection }

@@ -1,0 +1,61 @@
+import type { PrivateKey, PeerId } from '@libp2p/interface'
+import type { AbortOptions, CID } from '@shardswap/interface'
+import type { Blockstore } from 'interface-blockstore'
+import type { Datastore } from 'interface-datastore'
+
+/** An interface-blockstore that also knows sizes without reading blocks. */
+export interface SizedBlockstore extends Blockstore {
+  /** Bytes of a block, or undefined where it is not here. Never reads the block. */
+  size(cid: CID, options?: AbortOptions): Promise<number | undefined>
+}
+
+export interface RepoStat {
+  readonly path: string
+  readonly version: number
+  readonly blocks: number
+  /** Sum of the blocks' sizes in bytes. */
+  readonly blockBytes: number
+  /** What the repo takes on disk, in bytes. */
+  readonly diskBytes: number
+}
+
+export interface VerifyResult {
+  readonly cid: CID
+  readonly ok: boolean
+  /** Why it is not ok. */
+  readonly reason?: string
+}
+
+/** The folder on disk, opened by one process at a time. */
+export interface Repo {
+  readonly path: string
+  readonly blocks: SizedBlockstore
+  readonly datastore: Datastore
+  readonly privateKey: PrivateKey
+  readonly peerId: PeerId
+  /** Values of the config file; the issue on embedding and daemon gives them meaning. */
+  readonly config: RepoConfig
+  stat(): Promise<RepoStat>
+  /** Reads and hashes every block; yields one result for each. */
+  verify(options?: AbortOptions): AsyncIterable<VerifyResult>
+  /** Writes `<repo>/api`, the multiaddr at which this process answers RPC; undefined removes it. */
+  setApiAddress(multiaddr: string | undefined): Promise<void>
+  close(): Promise<void>
+}
+
+export interface RepoConfig {
+  readonly addresses: {
+    /** Multiaddrs that the daemon listens on for peers. */
+    readonly swarm: readonly string[]
+    /** Multiaddr of the RPC; loopback. */
+    readonly api: string
+  }
+}
+
+// Contract of the package (src/index.ts exports these):
+//   repoPath(env?): string                     SHARDSWAP_PATH, else ~/.shardswap
+//   repoExists(path): Promise<boolean>
+//   initRepo(path, { privateKey? }): Promise<void>     refuses an existing one (RepoExistsError)
+//   openRepo(path, { create?: boolean }): Promise<Repo>  RepoLockedError (names the pid), RepoVersionError, RepoMissingError
+//   apiAddress(path): Promise<string | undefined>      reads <repo>/api without opening the repo
+//   memoryRepo({ privateKey? }): Promise<Repo>         for tests; nothing on disk
