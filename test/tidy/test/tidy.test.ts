@@ -1,0 +1,77 @@
+import { globSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
+import { lintFaults, longFile, silentPackages, staleLimits, undocumentedLimits, type LintConfig } from '../src/documents.ts'
+import { forbiddenImports, importTable } from '../src/imports.ts'
+import { impurities } from '../src/purity.ts'
+import type { Finding, Source } from '../src/source.ts'
+import { forbiddenWords, shortcuts, testFaults } from '../src/words.ts'
+import { packageFolders, read, root, sources } from '../src/workspace.ts'
+
+const all = sources()
+
+function report(findings: readonly Finding[]): string[] {
+  return findings.map(({ path, line, message }) => `${path}:${line} ${message}`)
+}
+
+function over(rule: (source: Source) => Finding[]): string[] {
+  return report(all.flatMap((source) => rule(source)))
+}
+
+describe('the workspace', () => {
+  it('is seen by these tests', () => {
+    expect(all.length).toBeGreaterThan(20)
+    expect(packageFolders()).toContain('interface')
+  })
+
+  it('has a row in the table of imports for each package', () => {
+    expect(packageFolders().filter((name) => !(name in importTable))).toEqual([])
+  })
+
+  it('imports only what the table allows', () => {
+    expect(over(forbiddenImports)).toEqual([])
+  })
+
+  it('decides without a clock, a die, a timer or a wait', () => {
+    expect(over(impurities)).toEqual([])
+  })
+
+  it('has no import cycle between files', () => {
+    expect(findCycle(fileGraph(all))).toBeUndefined()
+  })
+
+  it('has no import cycle between packages', () => {
+    expect(findCycle(packageGraph(all))).toBeUndefined()
+  })
+
+  it('has no file above 500 lines', () => {
+    expect(over(longFile)).toEqual([])
+  })
+
+  it('lets the linter bound functions, files, cycles and any', () => {
+    expect(report(lintFaults(JSON.parse(read('.oxlintrc.json')) as LintConfig))).toEqual([])
+  })
+
+  it('takes no shortcut round compiler and linter', () => {
+    expect(over(shortcuts)).toEqual([])
+  })
+
+  it('uses the project’s words', () => {
+    expect(over(forbiddenWords)).toEqual([])
+  })
+
+  it('runs every test, under titles whose labels exist', () => {
+    expect(over(testFaults)).toEqual([])
+  })
+
+  it('explains every limit', () => {
+    const document = read('docs/limits.md')
+    expect(over((source) => undocumentedLimits(source, document))).toEqual([])
+    expect(report(staleLimits(all, document))).toEqual([])
+  })
+
+  it('tells of every package that works in the changelog', () => {
+    const tested = packageFolders().filter((name) => globSync(`packages/${name}/test/*.test.ts`, { cwd: root }).length > 0)
+    expect(report(silentPackages(tested, read('CHANGELOG.md')))).toEqual([])
+  })
+})
