@@ -2,4 +2,12 @@
  * @packageDocumentation
  * Bitswap messages to bytes and back, within limits. No streams, no peers, no time.
  */
+export { cidOfPrefix, prefixOf } from './cids.ts'
+export { decodeMessage } from './decode.ts'
+export { encodeMessages } from './encode.ts'
+export { FrameDecoder, type Arrival } from './frames.ts'
+export { keep } from './keep.ts'
+export { defaultDecodeLimits, lengthPrefixBytesMax, pinFactorMax } from './limits.ts'
+export type { EncodeOptions } from './split.ts'
 export * from './types.ts'
+export { protocolIds, supportsHave, versionOf } from './versions.ts'
