@@ -1,1 +1,10 @@
+/**
+ * @packageDocumentation
+ * The folder on disk: blocks, datastore, identity, config, version, and the lock that gives it to one process.
+ */
+export { defaultConfig } from './config.ts'
+export * from './errors.ts'
+export { repoPath } from './files.ts'
+export { memoryBlockstore, memoryRepo } from './memory.ts'
+export { apiAddress, initRepo, type InitRepoOptions, openRepo, type OpenRepoOptions, repoExists } from './repo.ts'
 export * from './types.ts'

@@ -1,0 +1,66 @@
+import { ConfigError } from './errors.ts'
+import type { RepoConfig } from './types.ts'
+
+/** What a new repo starts with. */
+export const defaultConfig: RepoConfig = {
+  addresses: {
+    swarm: ['/ip4/0.0.0.0/tcp/4001'],
+    api: '/ip4/127.0.0.1/tcp/5001'
+  }
+}
+
+type Json = Record<string, unknown>
+
+function objectAt(value: unknown, key: string, known: readonly string[]): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new ConfigError(`config: ${key} must be an object`)
+  const unknown = Object.keys(value).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const where = key === 'the file' ? unknown : `${key}.${unknown}`
+    throw new ConfigError(`config: ${where} is not a key that this version knows (it knows ${known.join(', ')})`)
+  }
+  return value as Json
+}
+
+function multiaddrAt(value: unknown, key: string): string {
+  if (typeof value !== 'string' || !/^\/[a-z0-9]+\/\S+$/.test(value)) {
+    throw new ConfigError(`config: ${key} must be a multiaddr such as /ip4/127.0.0.1/tcp/4001, not ${JSON.stringify(value)}`)
+  }
+  return value
+}
+
+function swarmOf(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) throw new ConfigError('config: addresses.swarm must be a list of multiaddrs')
+  return value.map((entry: unknown, at) => multiaddrAt(entry, `addresses.swarm[${at}]`))
+}
+
+function apiOf(value: unknown): string {
+  const api = multiaddrAt(value, 'addresses.api')
+  if (/^\/ip4\/127\.|^\/ip6\/::1\//.test(api)) return api
+  throw new ConfigError(
+    `config: addresses.api must be on loopback (/ip4/127.0.0.1/… or /ip6/::1/…), not ${api}: whoever reaches it owns the repo`
+  )
+}
+
+/** Reads a config file's text; keys left out have their defaults. Errors: ConfigError, which names the key. */
+export function parseConfig(path: string, text: string): RepoConfig {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (cause) {
+    throw new ConfigError(`config: ${path} is not JSON (${cause instanceof Error ? cause.message : String(cause)})`, { cause })
+  }
+  const root = objectAt(json, 'the file', ['addresses'])
+  const addresses = root['addresses'] === undefined ? {} : objectAt(root['addresses'], 'addresses', ['swarm', 'api'])
+  const { swarm, api } = addresses
+  return {
+    addresses: {
+      swarm: swarm === undefined ? defaultConfig.addresses.swarm : swarmOf(swarm),
+      api: api === undefined ? defaultConfig.addresses.api : apiOf(api)
+    }
+  }
+}
+
+/** A config as the text of its file. */
+export function formatConfig(config: RepoConfig): string {
+  return `${JSON.stringify(config, null, 2)}\n`
+}

@@ -1,0 +1,23 @@
+/** Limits of the repo. Each has a row in docs/limits.md. */
+import { messageBytesMax } from '@shardswap/interface'
+
+/** The layout of the folder that this code reads and writes. */
+export const repoVersion = 1
+
+/** Blocks up to this many bytes live in LevelDB, larger ones in files of their own. */
+export const inlineBytesMax = 16 * 1024
+
+/** The largest block that the store takes, in bytes: nothing larger fits a Bitswap message. */
+export const storedBytesMax = messageBytesMax
+
+/** Writes of one `putMany` that run at once. */
+export const putManyBlocksMax = 32
+
+/** LevelDB's cache of uncompressed table blocks, in bytes, for each of the two databases. */
+export const levelCacheBytes = 8 * 1024 * 1024
+
+/** Table files that LevelDB keeps open, and so maps into memory, per database. */
+export const levelFilesMax = 128
+
+/** How long a process that finds the repo locked waits to learn the holder's pid. */
+export const holderWaitMs = 2_000

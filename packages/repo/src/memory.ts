@@ -1,0 +1,34 @@
+import type { PrivateKey } from '@libp2p/interface'
+import { peerIdFromPrivateKey } from '@libp2p/peer-id'
+import { MemoryDatastore } from 'datastore-core'
+import { EngineBlockstore } from './blocks/engine-blockstore.ts'
+import { MemoryEngine } from './blocks/memory-engine.ts'
+import { defaultConfig } from './config.ts'
+import { newPrivateKey } from './identity.ts'
+import { repoVersion } from './limits.ts'
+import type { Repo, SizedBlockstore } from './types.ts'
+
+/** A block store that lives and dies with this process. */
+export function memoryBlockstore(): SizedBlockstore {
+  return new EngineBlockstore(new MemoryEngine(), { verifyOnRead: false })
+}
+
+/** A repo that touches no disk; for tests. It is nobody else's, so there is no lock and no address file. */
+export async function memoryRepo(options: { readonly privateKey?: PrivateKey } = {}): Promise<Repo> {
+  const privateKey = options.privateKey ?? (await newPrivateKey())
+  const blocks = new EngineBlockstore(new MemoryEngine(), { verifyOnRead: false })
+  return {
+    path: ':memory:',
+    blocks,
+    datastore: new MemoryDatastore(),
+    privateKey,
+    peerId: peerIdFromPrivateKey(privateKey),
+    config: defaultConfig,
+    stat: async () => ({ path: ':memory:', version: repoVersion, ...(await blocks.total()), diskBytes: 0 }),
+    verify: (options) => blocks.verify(options),
+    setApiAddress: async () => undefined,
+    close: async () => {
+      await blocks.close()
+    }
+  }
+}

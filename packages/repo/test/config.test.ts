@@ -1,0 +1,59 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { initRepo, openRepo, type RepoConfig } from '../src/index.ts'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shardswap-config-'))
+  await initRepo(folder)
+})
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function configOf(text: string | undefined): Promise<RepoConfig> {
+  if (text === undefined) await rm(join(folder, 'config'))
+  else await writeFile(join(folder, 'config'), text)
+  const repo = await openRepo(folder)
+  await repo.close()
+  return repo.config
+}
+
+describe('the config file', () => {
+  test('a new repo writes out the defaults', async () => {
+    const text = await readFile(join(folder, 'config'), 'utf8')
+    expect(JSON.parse(text)).toEqual({ addresses: { swarm: ['/ip4/0.0.0.0/tcp/4001'], api: '/ip4/127.0.0.1/tcp/5001' } })
+    expect(await configOf(text)).toEqual(JSON.parse(text))
+  })
+
+  test('what is left out, the file itself too, has its default', async () => {
+    const { addresses } = await configOf(undefined)
+    expect(await configOf('{}')).toEqual({ addresses })
+    expect(await configOf('{"addresses":{"swarm":[]}}')).toEqual({ addresses: { ...addresses, swarm: [] } })
+    expect(await configOf('{"addresses":{"api":"/ip6/::1/tcp/0"}}')).toEqual({ addresses: { ...addresses, api: '/ip6/::1/tcp/0' } })
+  })
+
+  test.each([
+    ['{', /config is not JSON/],
+    ['[]', /the file must be an object/],
+    ['{"adresses":{}}', /adresses is not a key.*addresses/],
+    ['{"addresses":1}', /addresses must be an object/],
+    ['{"addresses":{"swram":[]}}', /addresses\.swram is not a key.*swarm, api/],
+    ['{"addresses":{"swarm":"/ip4/1.2.3.4/tcp/1"}}', /addresses\.swarm must be a list/],
+    ['{"addresses":{"swarm":["/ip4/1.2.3.4/tcp/1",7]}}', /addresses\.swarm\[1\] must be a multiaddr.*not 7/],
+    ['{"addresses":{"swarm":["1.2.3.4:1"]}}', /addresses\.swarm\[0\] must be a multiaddr/],
+    ['{"addresses":{"api":5001}}', /addresses\.api must be a multiaddr/],
+    ['{"addresses":{"api":"/ip4/0.0.0.0/tcp/5001"}}', /addresses\.api must be on loopback/]
+  ])('%s is refused with the name of the key, and the repo is left unlocked', async (text, message) => {
+    await expect(configOf(text)).rejects.toMatchObject({
+      name: 'ConfigError',
+      code: 'ERR_CONFIG',
+      message: expect.stringMatching(message) as string
+    })
+    await configOf('{}')
+  })
+})
