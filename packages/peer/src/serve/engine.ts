@@ -1,0 +1,416 @@
+import { assert, blockKey, cidBytesMax } from '@shardswap/interface'
+import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
+import type { BitswapMessage, OutgoingBlock, OutgoingMessage, WantlistEntry } from '@shardswap/protocol'
+import { Ledger } from './ledger.ts'
+import type { ServeLimits } from './limits.ts'
+import { cidKey, Want } from './want.ts'
+import type { Batch, Envelope } from './want.ts'
+
+/** Sizes in bytes, counts of things: all are 0 once every peer has left and every send has ended. */
+export interface ServeGauges {
+  readonly ledgers: number
+  readonly wants: number
+  readonly lookups: number
+  readonly indexedBlocks: number
+  readonly queuedBytes: number
+  readonly responseBytes: number
+}
+
+/** What to hand to the link. */
+export interface Sending {
+  readonly envelope: Envelope
+  readonly message: OutgoingMessage
+  readonly bytes: number
+}
+
+const pendingBytesMax = 2 ** 31 - 1
+const identityHash = 0x00
+
+/**
+ * Decides what is sent to whom, and when. Knows no store, stream, clock or
+ * timer: the server tells it what happened and does what it says.
+ *
+ * A want's way: `message` → `takeLookups` → `lookedUp` → `nextEnvelope` →
+ * `blocksRead` → `startSend` → `sent`. Peers take turns by envelopes. A peer
+ * has at most one envelope being written and one prepared; together all
+ * envelopes hold at most `responseBytesMax`. Where that is scarce, an envelope
+ * gets an eighth of what is left, so some is always left; an envelope
+ * prepared ahead, or for a peer that was slow, uses the lower half only.
+ */
+export class Engine {
+  readonly #limits: ServeLimits
+  readonly #ledgers = new Map<PeerKey, Ledger>()
+  /** Wants that wait for a block, or whose size is being asked at this moment. */
+  readonly #waiting = new Map<BlockKey, Set<Want>>()
+  /** Ledgers with sizes to look up, and those that may get an envelope, each in turn. */
+  readonly #toLookUp = new Set<Ledger>()
+  readonly #toServe = new Set<Ledger>()
+  readonly #index = {
+    add: (want: Want): void => {
+      const wants = this.#waiting.get(want.blockKey)
+      if (wants) wants.add(want)
+      else this.#waiting.set(want.blockKey, new Set([want]))
+    },
+    remove: (want: Want): void => {
+      const wants = this.#waiting.get(want.blockKey)
+      if (wants?.delete(want) && wants.size === 0) this.#waiting.delete(want.blockKey)
+    }
+  }
+  #lookupsWaiting = 0
+  #responseBytes = 0
+  #order = 0
+  #blocksSent = 0
+  #bytesSent = 0
+  #messagesSent = 0
+
+  /** `limits` must have passed verifyServeLimits. */
+  constructor(limits: ServeLimits) {
+    this.#limits = limits
+  }
+
+  connected(peer: PeerKey): void {
+    const ledger = this.#ledgers.get(peer) ?? this.#open(peer)
+    if (!ledger) return
+    ledger.connected = true
+    ledger.failures = 0
+    this.rearm(peer)
+  }
+
+  /** Forgets the peer's wants and counters. What is being written is let go when its send ends. */
+  disconnected(peer: PeerKey): void {
+    const ledger = this.#ledgers.get(peer)
+    if (ledger) this.#drop(ledger)
+  }
+
+  /** Takes a peer's wants and cancels. */
+  message(peer: PeerKey, message: BitswapMessage): void {
+    const { entries, full } = message
+    // An empty full list clears, but not where it merely accompanies blocks: old Go servers send it so.
+    const clears = full && (entries.length > 0 || (message.blocks.length === 0 && message.presences.length === 0))
+    if (entries.length === 0 && !clears) return
+    const ledger = this.#ledgers.get(peer) ?? this.#open(peer)
+    if (!ledger) return
+    if (clears) ledger.clear()
+    const asked: WantlistEntry[] = []
+    for (const entry of entries) {
+      if (entry.cid.bytes.length > cidBytesMax) continue
+      if (entry.cancel) ledger.cancel(cidKey(entry.cid))
+      // An identity CID carries its own bytes: nobody needs it sent.
+      else if (entry.cid.multihash.code !== identityHash) asked.push(entry)
+    }
+    this.#arrive(ledger, asked)
+    // A peer that asks is there: try again, unless a timer is about to.
+    if (ledger.failures >= this.#limits.sendTriesMax) this.rearm(peer)
+    this.#offer(ledger)
+  }
+
+  /** Whoever waits for this block is answered now. */
+  blockArrived(cid: CID, sizeBytes: number): void {
+    const wants = this.#waiting.get(blockKey(cid))
+    if (!wants || sizeBytes > this.#limits.blockBytesServedMax) return
+    for (const want of Array.from(wants)) {
+      // Its lookup may have missed the block by a moment.
+      if (want.state === 'arrived') want.sizeBytes = sizeBytes
+      if (want.state !== 'missing') continue
+      want.ledger.found(want, sizeBytes)
+      this.#offer(want.ledger)
+    }
+  }
+
+  /** Verified blocks came from the peer. */
+  blocksReceived(peer: PeerKey, blocks: number, bytes: number): void {
+    const counted = this.#ledgers.get(peer)?.counted
+    if (!counted) return
+    counted.blocksReceived += blocks
+    counted.bytesReceived += bytes
+  }
+
+  /** The next wants of one peer whose sizes are to be asked; empty when there are none. Each goes to `lookedUp`. */
+  takeLookups(): Want[] {
+    for (const ledger of this.#toLookUp) {
+      this.#toLookUp.delete(ledger)
+      const taken = ledger.lookups.splice(0, this.#limits.lookupBatchMax)
+      this.#lookupsWaiting -= taken.length
+      if (ledger.lookups.length > 0) this.#toLookUp.add(ledger)
+      const live: Want[] = []
+      for (const want of taken) {
+        if (want.state === 'arrived') {
+          this.#index.add(want)
+          live.push(want)
+        } else this.#answeredOne(want)
+      }
+      if (live.length > 0) return live
+      this.#offer(ledger)
+    }
+    return []
+  }
+
+  /** Sizes of the blocks that `takeLookups` named, in its order; undefined where we lack one. */
+  lookedUp(wants: readonly Want[], sizesBytes: readonly (number | undefined)[]): void {
+    assert(wants.length === sizesBytes.length, 'a size for each want')
+    for (const [index, want] of wants.entries()) {
+      this.#index.remove(want)
+      const { ledger } = want
+      if (!ledger.dropped) ledger.lookedUp(want, sizesBytes[index] ?? want.sizeBytes)
+      this.#answeredOne(want)
+    }
+    const ledger = wants[0]?.ledger
+    if (!ledger || ledger.dropped) return
+    if (ledger.queuedBytes >= this.#limits.envelopeBytesTarget) ledger.ripe = true
+    this.#offer(ledger)
+  }
+
+  /** The envelope whose blocks are to be read next, or undefined where no peer may have one now. */
+  nextEnvelope(): Envelope | undefined {
+    // One that waits for room keeps its turn: else small blocks would pass a large one for ever.
+    let full = false
+    for (const ledger of this.#toServe) {
+      const first = ledger.firstQueued
+      if (first !== undefined && !full) {
+        const held = ledger.slow || ledger.sending !== undefined
+        const roomBytes = this.#limits.responseBytesMax / (held ? 2 : 1) - this.#responseBytes
+        const needBytes = first.sizeBytes ?? 0
+        if (needBytes <= roomBytes) {
+          const share = Math.min(this.#limits.envelopeBytesTarget, Math.floor(roomBytes / 8))
+          return this.#prepare(ledger, ledger.takeBlocks(Math.max(needBytes, share)))
+        }
+        full = !held
+      }
+      // Announcements need no room.
+      if (!ledger.sending && ledger.owesAnnouncements) return this.#prepare(ledger, [])
+    }
+    return undefined
+  }
+
+  /** All blocks of the envelope are read, or found missing. */
+  blocksRead(envelope: Envelope): void {
+    envelope.ready = true
+    if (envelope.discarded) this.#release(envelope)
+  }
+
+  /** What to hand to the peer's link now, if anything. One at a time: `sent` must follow. */
+  startSend(peer: PeerKey, nowMs: number): Sending | undefined {
+    const ledger = this.#ledgers.get(peer)
+    const envelope = ledger?.prepared
+    if (!ledger || !envelope?.ready || ledger.sending) return undefined
+    ledger.prepared = undefined
+    const blocks: OutgoingBlock[] = []
+    for (const [index, want] of envelope.wants.entries()) {
+      if (want.state !== 'reading') continue
+      const bytes = envelope.blocks[index]
+      if (bytes === undefined) {
+        ledger.readMissed(want)
+        continue
+      }
+      want.state = 'sending'
+      blocks.push({ cid: want.cid, bytes })
+      envelope.bytesSent += bytes.length
+    }
+    // The message has them; nothing else keeps them once it is written.
+    envelope.blocks = []
+    envelope.blocksSent = blocks.length
+    envelope.announcements = ledger.takeAnnouncements()
+    if (!ledger.owes) ledger.ripe = false
+    if (blocks.length === 0 && envelope.announcements.length === 0) {
+      this.#release(envelope)
+      this.#offer(ledger)
+      return undefined
+    }
+    ledger.sending = envelope
+    envelope.startedMs = nowMs
+    this.#offer(ledger)
+    const presences = envelope.announcements.map(({ cid, presence }) => ({ cid, presence }))
+    const message = { blocks, presences, pendingBytes: Math.min(ledger.queuedBytes, pendingBytesMax) }
+    return { envelope, message, bytes: envelope.bytesSent + presences.length * 64 }
+  }
+
+  /** The link's answer. Returns when to `rearm` the peer, in milliseconds from now; undefined: not by a timer. */
+  sent(envelope: Envelope, ok: boolean, nowMs: number): number | undefined {
+    const { ledger } = envelope
+    this.#release(envelope)
+    if (ok) this.#credit(envelope)
+    if (ledger.dropped) return undefined
+    assert(ledger.sending === envelope, 'one send at a time')
+    ledger.sending = undefined
+    ledger.slow = !ok || nowMs - envelope.startedMs > this.#limits.sendSlowMs
+    if (ok) {
+      ledger.failures = 0
+      for (const want of envelope.wants) ledger.written(want)
+      for (const item of envelope.announcements) if (item.want && item.presence === 'have') ledger.written(item.want)
+      this.#offer(ledger)
+      return undefined
+    }
+    this.#takeBack(envelope)
+    if (ledger.prepared) this.#discard(ledger.prepared)
+    ledger.resting = true
+    ledger.ripe = true
+    this.#offer(ledger)
+    ledger.failures++
+    if (ledger.failures >= this.#limits.sendTriesMax) return undefined
+    return this.#limits.sendRetryDelayMs * 2 ** (ledger.failures - 1)
+  }
+
+  /** The peer may be sent to again after a failed send. */
+  rearm(peer: PeerKey): void {
+    const ledger = this.#ledgers.get(peer)
+    if (!ledger) return
+    if (ledger.failures >= this.#limits.sendTriesMax) ledger.failures = 0
+    ledger.resting = false
+    this.#offer(ledger)
+  }
+
+  /** Forgets everybody. */
+  clear(): void {
+    for (const ledger of Array.from(this.#ledgers.values())) this.#drop(ledger)
+  }
+
+  ledger(peer: PeerKey): Ledger | undefined {
+    return this.#ledgers.get(peer)
+  }
+
+  stat(): { blocksSent: number; bytesSent: number; messagesSent: number } {
+    return { blocksSent: this.#blocksSent, bytesSent: this.#bytesSent, messagesSent: this.#messagesSent }
+  }
+
+  gauges(): ServeGauges {
+    let wants = 0
+    let queuedBytes = 0
+    for (const ledger of this.#ledgers.values()) {
+      wants += ledger.wants.size
+      queuedBytes += ledger.queuedBytes
+    }
+    const indexedBlocks = this.#waiting.size
+    const responseBytes = this.#responseBytes
+    return { ledgers: this.#ledgers.size, wants, lookups: this.#lookupsWaiting, indexedBlocks, queuedBytes, responseBytes }
+  }
+
+  #arrive(ledger: Ledger, asked: readonly WantlistEntry[]): void {
+    const room = Math.min(this.#limits.lookupsPerPeerMax - ledger.lookups.length, this.#limits.lookupsMax - this.#lookupsWaiting)
+    const chosen = asked.length <= room ? undefined : highest(asked, room)
+    const batch: Batch = { left: 0 }
+    for (const [index, entry] of asked.entries()) {
+      if (chosen === undefined || chosen[index] === 1) {
+        ledger.arrive(new Want(ledger, entry.cid, cidKey(entry.cid), entry, this.#order++, batch))
+        batch.left++
+      } else ledger.refuseEntry(entry)
+    }
+    this.#lookupsWaiting += batch.left
+    if (batch.left > 0) this.#toLookUp.add(ledger)
+    else if (asked.length > 0) ledger.ripe = true
+  }
+
+  /** One want of a message is dealt with; after the last the message's answer may leave. */
+  #answeredOne(want: Want): void {
+    if (--want.batch.left === 0 && want.ledger.owes) want.ledger.ripe = true
+  }
+
+  #prepare(ledger: Ledger, wants: Want[]): Envelope {
+    let bytes = 0
+    for (const want of wants) bytes += want.sizeBytes ?? 0
+    const envelope: Envelope = {
+      ledger,
+      wants,
+      blocks: Array.from({ length: wants.length }, () => undefined),
+      bytes,
+      ready: wants.length === 0,
+      discarded: false,
+      announcements: [],
+      blocksSent: 0,
+      bytesSent: 0,
+      startedMs: 0
+    }
+    this.#responseBytes += bytes
+    ledger.prepared = envelope
+    this.#toServe.delete(ledger)
+    return envelope
+  }
+
+  /** Puts the ledger into the line of those who may get an envelope, at its end, or takes it out. */
+  #offer(ledger: Ledger): void {
+    const open = ledger.ripe && ledger.owes && !ledger.resting && !ledger.dropped && !ledger.prepared
+    // While one is written, the next is read ahead if it is worth a read of its own.
+    const worth = !ledger.sending || ledger.queuedBytes * 2 >= this.#limits.envelopeBytesTarget
+    if (open && worth) this.#toServe.add(ledger)
+    else this.#toServe.delete(ledger)
+  }
+
+  #takeBack(envelope: Envelope): void {
+    for (const want of envelope.wants) envelope.ledger.putBack(want)
+    for (const item of envelope.announcements) envelope.ledger.putBackAnnouncement(item)
+  }
+
+  /** Gives up an envelope that was not sent; its wants wait again. */
+  #discard(envelope: Envelope): void {
+    envelope.ledger.prepared = undefined
+    envelope.discarded = true
+    this.#takeBack(envelope)
+    if (envelope.ready) this.#release(envelope)
+  }
+
+  #release(envelope: Envelope): void {
+    this.#responseBytes -= envelope.bytes
+    envelope.blocks = []
+    assert(this.#responseBytes >= 0, 'no envelope is released twice')
+  }
+
+  #credit(envelope: Envelope): void {
+    this.#blocksSent += envelope.blocksSent
+    this.#bytesSent += envelope.bytesSent
+    this.#messagesSent++
+    envelope.ledger.counted.blocksSent += envelope.blocksSent
+    envelope.ledger.counted.bytesSent += envelope.bytesSent
+  }
+
+  #open(peer: PeerKey): Ledger | undefined {
+    if (this.#ledgers.size >= this.#limits.ledgersMax && !this.#forgetOne()) return undefined
+    const ledger = new Ledger(peer, this.#limits, this.#index)
+    this.#ledgers.set(peer, ledger)
+    return ledger
+  }
+
+  /** Makes room for a ledger: a peer that is not connected goes first, then one that wants nothing. */
+  #forgetOne(): boolean {
+    let idle: Ledger | undefined
+    for (const ledger of this.#ledgers.values()) {
+      if (!ledger.connected) {
+        this.#drop(ledger)
+        return true
+      }
+      if (!idle && ledger.idle) idle = ledger
+    }
+    if (idle) this.#drop(idle)
+    return idle !== undefined
+  }
+
+  #drop(ledger: Ledger): void {
+    ledger.dropped = true
+    this.#lookupsWaiting -= ledger.lookups.length
+    ledger.lookups = []
+    ledger.clear()
+    if (ledger.prepared) this.#discard(ledger.prepared)
+    this.#toLookUp.delete(ledger)
+    this.#toServe.delete(ledger)
+    this.#ledgers.delete(ledger.peer)
+  }
+}
+
+/** Marks (1) the `count` entries of highest priority, earlier ones first among equals. */
+function highest(entries: readonly WantlistEntry[], count: number): Uint8Array {
+  const marks = new Uint8Array(entries.length)
+  if (count <= 0) return marks
+  const priorities = Int32Array.from(entries, (entry) => entry.priority).sort()
+  const threshold = priorities[priorities.length - count] as number
+  let left = count
+  for (const [index, entry] of entries.entries()) {
+    if (entry.priority <= threshold) continue
+    marks[index] = 1
+    left--
+  }
+  for (const [index, entry] of entries.entries()) {
+    if (left === 0) break
+    if (entry.priority !== threshold) continue
+    marks[index] = 1
+    left--
+  }
+  return marks
+}

@@ -1,0 +1,230 @@
+import type { CID, PeerKey } from '@shardswap/interface'
+import type { DecodedMessage } from '@shardswap/protocol'
+import type { LedgerStat, ServeStat } from '../types.ts'
+import { Engine } from './engine.ts'
+import type { Sending, ServeGauges } from './engine.ts'
+import { sendTimeoutMs, verifyServeLimits } from './limits.ts'
+import type { ServeLimits } from './limits.ts'
+import type { LocalBlocks, ServerLinks } from './types.ts'
+import type { Envelope, Want } from './want.ts'
+
+/** What a server needs from around it. */
+export interface ServerPorts {
+  readonly store: LocalBlocks
+  readonly links: ServerLinks
+  /** Milliseconds on a clock that never jumps. */
+  nowMs(): number
+}
+
+/** An envelope whose blocks are being read, in order. */
+interface Reading {
+  readonly envelope: Envelope
+  next: number
+  left: number
+}
+
+/**
+ * Answers wants from the local store. The engine decides; this part asks the
+ * store, hands messages to the links, and keeps their deadlines. Outcomes of
+ * the network and the store never throw here.
+ */
+export class Server {
+  readonly #ports: ServerPorts
+  readonly #limits: ServeLimits
+  readonly #engine: Engine
+  readonly #sends = new Map<PeerKey, { readonly abort: AbortController; done: Promise<void> }>()
+  readonly #retries = new Map<PeerKey, ReturnType<typeof setTimeout>>()
+  readonly #reading: Reading[] = []
+  #readers = 0
+  #lookups = 0
+  #pumpDue = false
+  #stopped = false
+
+  /** Errors: InvalidParametersError where the limits contradict each other. */
+  constructor(ports: ServerPorts, limits: Partial<ServeLimits> = {}) {
+    this.#ports = ports
+    this.#limits = verifyServeLimits(limits)
+    this.#engine = new Engine(this.#limits)
+  }
+
+  /** A connection to the peer stands; also the sign that sends to it may be tried again. */
+  peerConnected(peer: PeerKey): void {
+    if (this.#stopped) return
+    this.#engine.connected(peer)
+    this.#pump()
+  }
+
+  /** The last connection to the peer is gone: its wants are forgotten. */
+  peerDisconnected(peer: PeerKey): void {
+    this.#engine.disconnected(peer)
+    this.#cancelRetry(peer)
+    this.#sends.get(peer)?.abort.abort()
+    this.#pump()
+  }
+
+  /** Takes the wantlist of a message; its blocks and presences are none of the server's business. */
+  handleMessage(peer: PeerKey, message: DecodedMessage): void {
+    if (this.#stopped) return
+    this.#engine.message(peer, message)
+    this.#lookUp()
+    this.#pump()
+  }
+
+  /** A block of `sizeBytes` is in the store now. */
+  blockArrived(cid: CID, sizeBytes: number): void {
+    if (this.#stopped) return
+    this.#engine.blockArrived(cid, sizeBytes)
+    // Blocks often arrive by the hundred; those of one tick leave together.
+    if (this.#pumpDue) return
+    this.#pumpDue = true
+    queueMicrotask(() => {
+      this.#pumpDue = false
+      this.#pump()
+    })
+  }
+
+  /** The peer sent us verified blocks that we wanted; only its ledger's counters change. */
+  blocksReceived(peer: PeerKey, blocks: number, bytes: number): void {
+    this.#engine.blocksReceived(peer, blocks, bytes)
+  }
+
+  /** What is known of a peer; undefined for one that is neither connected nor wants anything. */
+  ledger(peer: PeerKey): LedgerStat | undefined {
+    const ledger = this.#engine.ledger(peer)
+    if (!ledger) return undefined
+    return { peer, wants: Array.from(ledger.wants.values(), (want) => want.cid), ...ledger.counted }
+  }
+
+  stat(): ServeStat {
+    return this.#engine.stat()
+  }
+
+  gauges(): ServeGauges {
+    return this.#engine.gauges()
+  }
+
+  /** Gives up what is not written and forgets everybody. Resolves once no send is running. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#engine.clear()
+    for (const peer of Array.from(this.#retries.keys())) this.#cancelRetry(peer)
+    const sends = Array.from(this.#sends.values())
+    for (const send of sends) send.abort.abort()
+    await Promise.all(sends.map((send) => send.done))
+  }
+
+  /** Asks the store for sizes, a few batches at a time. */
+  #lookUp(): void {
+    while (this.#lookups < this.#limits.lookupBatchesMax) {
+      const wants = this.#engine.takeLookups()
+      if (wants.length === 0) return
+      this.#lookups++
+      void this.#lookUpBatch(wants)
+    }
+  }
+
+  async #lookUpBatch(wants: readonly Want[]): Promise<void> {
+    const sizes = await Promise.all(wants.map((want) => this.#size(want)))
+    this.#lookups--
+    this.#engine.lookedUp(wants, sizes)
+    this.#lookUp()
+    this.#pump()
+  }
+
+  async #size(want: Want): Promise<number | undefined> {
+    try {
+      return await this.#ports.store.size(want.cid)
+    } catch {
+      // A store that cannot say has nothing to serve; the client asks another peer.
+      return undefined
+    }
+  }
+
+  /** Starts whatever the engine allows. */
+  #pump(): void {
+    for (;;) {
+      const envelope = this.#engine.nextEnvelope()
+      if (!envelope) break
+      if (envelope.ready) this.#flush(envelope.ledger.peer)
+      else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })
+    }
+    while (this.#readers < this.#limits.readsMax && this.#reading.length > 0) {
+      this.#readers++
+      void this.#read()
+    }
+  }
+
+  /** One of up to `readsMax` readers: reads block after block until none is left. */
+  async #read(): Promise<void> {
+    for (;;) {
+      const reading = this.#reading[0]
+      if (!reading) break
+      const index = reading.next++
+      if (reading.next === reading.envelope.wants.length) this.#reading.shift()
+      const want = reading.envelope.wants[index] as Want
+      if (want.state === 'reading' && !reading.envelope.discarded) {
+        const bytes = await this.#block(want)
+        if (!reading.envelope.discarded) reading.envelope.blocks[index] = bytes
+      }
+      if (--reading.left === 0) this.#readAll(reading.envelope)
+    }
+    this.#readers--
+  }
+
+  #readAll(envelope: Envelope): void {
+    this.#engine.blocksRead(envelope)
+    this.#flush(envelope.ledger.peer)
+    this.#pump()
+  }
+
+  async #block(want: Want): Promise<Uint8Array | undefined> {
+    try {
+      return await this.#ports.store.get(want.cid)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Writes the peer's prepared envelope, unless an earlier one is still being written. */
+  #flush(peer: PeerKey): void {
+    if (this.#stopped || this.#sends.has(peer)) return
+    const sending = this.#engine.startSend(peer, this.#ports.nowMs())
+    if (!sending) return
+    const abort = new AbortController()
+    const running = { abort, done: Promise.resolve() }
+    this.#sends.set(peer, running)
+    running.done = this.#send(peer, sending, abort)
+  }
+
+  async #send(peer: PeerKey, sending: Sending, abort: AbortController): Promise<void> {
+    const timer = setTimeout(() => abort.abort(), sendTimeoutMs(sending.bytes, this.#limits))
+    let ok = false
+    try {
+      ok = await this.#ports.links.send(peer, sending.message, abort.signal)
+    } catch {
+      // A link that throws wrote nothing that may be counted.
+    }
+    clearTimeout(timer)
+    this.#sends.delete(peer)
+    const retryMs = this.#engine.sent(sending.envelope, ok, this.#ports.nowMs())
+    if (this.#stopped) return
+    if (retryMs !== undefined) this.#retryIn(peer, retryMs)
+    this.#flush(peer)
+    this.#pump()
+  }
+
+  #retryIn(peer: PeerKey, delayMs: number): void {
+    this.#cancelRetry(peer)
+    const timer = setTimeout(() => {
+      this.#retries.delete(peer)
+      this.#engine.rearm(peer)
+      this.#pump()
+    }, delayMs)
+    this.#retries.set(peer, timer)
+  }
+
+  #cancelRetry(peer: PeerKey): void {
+    clearTimeout(this.#retries.get(peer))
+    this.#retries.delete(peer)
+  }
+}
