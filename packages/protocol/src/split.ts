@@ -99,7 +99,7 @@ class Splitter {
 export function split(message: OutgoingMessage, version: BitswapVersion, options?: EncodeOptions): Part[] {
   const { full = false, entries = [], presences = [], blocks = [], pendingBytes = 0 } = message
   const payload = hasPayload(version)
-  assert(pendingBytes >= 0 && pendingBytes <= int32Max, 'pendingBytes is an int32 that is not negative')
+  assert(pendingBytes >= 0 && (pendingBytes | 0) === pendingBytes, 'pendingBytes is an int32 that is not negative')
   const bytesTarget = Math.min(options?.messageBytesTarget ?? messageBytesMax, messageBytesMax)
   const blockBytes = blocks.reduce((sum, block) => sum + block.bytes.byteLength, 0)
   const splitter = new Splitter(bytesTarget, full, pendingBytes + blockBytes, payload)
