@@ -97,3 +97,8 @@ export class AssertionError extends ShardswapError {
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message)
 }
+
+/** What was thrown, as an Error: other code may throw anything. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new ShardswapError(`a value that is no error was thrown: ${JSON.stringify(thrown)}`)
+}

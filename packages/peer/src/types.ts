@@ -1,13 +1,19 @@
-import type { ComponentLogger, Connection, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
+import type { ComponentLogger, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AbortOptions, Block, BlockSource, CID } from '@shardswap/interface'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { PeerLimits } from './limits.ts'
 
+/** A peer that routing names as having a block, with the addresses that it knows. */
+export interface Provider {
+  readonly id: PeerId
+  readonly multiaddrs?: Multiaddr[]
+}
+
 /** Where providers of a block are looked up; libp2p's content routing fits. */
 export interface Routing {
-  findProviders(cid: CID, options?: AbortOptions): AsyncIterable<{ id: PeerId; multiaddrs?: Multiaddr[] }>
+  findProviders(cid: CID, options?: AbortOptions): AsyncIterable<Provider>
 }
 
 export interface PeerInit {
@@ -131,6 +137,7 @@ export interface Peer extends BlockSource {
   /** Tells the peers who want it that a block, stored by other means, is here. */
   notify(cid: CID): void
   has(cid: CID): Promise<boolean>
+  /** Dials, and waits until it is known what the peer speaks. */
   connect(addr: Multiaddr | string, options?: AbortOptions): Promise<PeerId>
   connections(): readonly ConnectedPeer[]
   addresses(): readonly string[]
@@ -138,5 +145,3 @@ export interface Peer extends BlockSource {
   wantlist(): readonly CID[]
   ledger(peer: PeerId | string): LedgerStat | undefined
 }
-
-export type { Connection }

@@ -1,0 +1,39 @@
+import { AbortError, TimeoutError } from '@shardswap/interface'
+
+const callbacks = new WeakMap<AbortSignal, Set<() => void>>()
+const listeners = new WeakMap<AbortSignal, () => void>()
+
+/**
+ * Calls back once when `signal` aborts, until the returned function is called.
+ * However many calls wait on one signal, it carries one listener, and none when
+ * nobody waits: a signal shared by thousands of gets neither leaks nor warns.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  let set = callbacks.get(signal)
+  if (set === undefined) {
+    const waiting = new Set<() => void>()
+    const listener = (): void => {
+      callbacks.delete(signal)
+      for (const each of waiting) each()
+    }
+    set = waiting
+    callbacks.set(signal, waiting)
+    listeners.set(signal, listener)
+    signal.addEventListener('abort', listener, { once: true })
+  }
+  set.add(callback)
+  const own = set
+  return () => {
+    if (!own.delete(callback) || own.size > 0 || callbacks.get(signal) !== own) return
+    callbacks.delete(signal)
+    const listener = listeners.get(signal)
+    if (listener !== undefined) signal.removeEventListener('abort', listener)
+  }
+}
+
+/** An abort as callers see it: TimeoutError where the signal was a timeout's, else AbortError. */
+export function abortError(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason
+  if (reason instanceof Error && reason.name === 'TimeoutError') return new TimeoutError('the operation timed out', { cause: reason })
+  return new AbortError('The operation was aborted', { cause: reason })
+}

@@ -1,0 +1,378 @@
+import {
+  asError,
+  type BlockKey,
+  blockKey,
+  type CID,
+  HashMismatchError,
+  NotFoundError,
+  type PeerKey,
+  type Random,
+  StoppedError,
+  TimeoutError,
+  UnknownHashError
+} from '@shardswap/interface'
+import { blockKeyFor, hashFunction, identityBytesMax, isIdentity, isVerifiable } from '@shardswap/hashes'
+import { type DecodedMessage, keep, type WireBlock } from '@shardswap/protocol'
+import type { Logger } from '@libp2p/interface'
+import type { PeerLimits } from '../limits.ts'
+import type { LocalStore } from '../store.ts'
+import type { FetchProgress, GetOptions } from '../types.ts'
+import { abortError, onAbort } from './abort.ts'
+import { type Command, FetchCore, type Standing } from './core.ts'
+import { type Entry, sessionsOf, type Waiter } from './entries.ts'
+import { newCounters } from './state.ts'
+
+export interface FetcherPorts {
+  readonly store: LocalStore
+  readonly nowMs: () => number
+  readonly random: Random
+  readonly log: Logger
+  want(peer: PeerKey, cid: CID, key: BlockKey, wantType: 'block' | 'have'): void
+  cancel(peer: PeerKey, cid: CID, key: BlockKey): void
+  flush(peer: PeerKey): void
+  findProviders(session: number, cid: CID): void
+  /** A verified block was stored. */
+  stored(cid: CID, bytes: number): void
+}
+
+/** Time between two looks at deadlines, in milliseconds. */
+const tickMinMs = 25
+const tickMaxMs = 1000
+/** setTimeout fires at once above it. */
+const timerMaxMs = 2 ** 31 - 1
+
+/** The fetching half's shell: callers, timers, the store, and the one place where blocks are hashed. */
+export class Fetcher {
+  readonly total = newCounters()
+  readonly #core: FetchCore
+  readonly #ports: FetcherPorts
+  readonly #limits: PeerLimits
+  readonly #entries = new Map<BlockKey, Entry>()
+  #nextSession = 0
+  #immediate: NodeJS.Immediate | undefined
+  #timer: NodeJS.Timeout | undefined
+  #backlogBytes = 0
+  #backlogWaiters: (() => void)[] = []
+  #stopped = false
+
+  constructor(limits: PeerLimits, ports: FetcherPorts) {
+    this.#limits = limits
+    this.#ports = ports
+    this.#core = new FetchCore(limits, ports.random, this.total)
+  }
+
+  get core(): FetchCore {
+    return this.#core
+  }
+
+  openSession(fixed?: ReadonlySet<PeerKey>): number {
+    const id = this.#nextSession++
+    this.#core.openSession(id, fixed, this.#ports.nowMs())
+    return id
+  }
+
+  /** Ends a session: its callers get StoppedError, peers get CANCEL. */
+  closeSession(id: number): void {
+    for (const entry of this.#entries.values()) {
+      for (const waiter of entry.waiters) if (waiter.session === id) waiter.reject(new StoppedError('the session was closed'))
+    }
+    this.#core.closeSession(id)
+    this.#schedule()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    for (const entry of this.#entries.values()) {
+      for (const waiter of entry.waiters) waiter.reject(new StoppedError('the peer was stopped'))
+    }
+    for (const id of this.#core.sessions.keys()) this.#core.closeSession(id)
+    clearTimeout(this.#timer)
+    clearImmediate(this.#immediate)
+    this.#immediate = undefined
+    this.#timer = undefined
+  }
+
+  /** CIDs that somebody waits for now. */
+  wantlist(): CID[] {
+    return [...this.#entries.values()].filter((entry) => entry.state === 'wanted').map((entry) => entry.cid)
+  }
+
+  /**
+   * A verified block, from the store or from peers. Callers of one block share one want.
+   * `patient` callers wait without progress as long as their signal lets them.
+   */
+  async get(session: number, cid: CID, options: GetOptions = {}, patient?: boolean): Promise<Uint8Array> {
+    if (options.signal?.aborted === true) throw abortError(options.signal)
+    if (isIdentity(cid)) return identityBytes(cid)
+    if (!isVerifiable(cid)) throw unverifiable(cid)
+    if (this.#stopped) throw new StoppedError('the peer was stopped')
+    if (!this.#core.sessions.has(session)) throw new StoppedError('the session was closed')
+    return await this.#wait(session, cid, options, patient ?? (options.signal !== undefined || options.timeoutMs !== undefined))
+  }
+
+  connectPeer(peer: PeerKey, supportsHave: boolean): void {
+    this.#core.connectPeer(peer, supportsHave, this.#ports.nowMs())
+    this.#schedule()
+  }
+
+  disconnectPeer(peer: PeerKey): void {
+    this.#core.disconnectPeer(peer)
+    this.#schedule()
+  }
+
+  receiveBytes(peer: PeerKey, bytes: number): void {
+    this.#core.receiveBytes(peer, bytes, this.#ports.nowMs())
+  }
+
+  standingAt(peer: PeerKey): Standing[] {
+    return this.#core.standingAt(peer)
+  }
+
+  /** Takes in blocks and presences. A promise, where the store is behind, holds the reading back. */
+  receive(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined {
+    if (this.#stopped) return undefined
+    for (const block of message.blocks) this.#receiveBlock(peer, block)
+    const nowMs = this.#ports.nowMs()
+    for (const { cid, presence } of message.presences) {
+      const key = blockKey(cid)
+      const known = this.#core.wants.get(key)?.asks.has(peer) === true
+      this.#core.receivePresence(peer, key, presence, nowMs)
+      if (known && presence === 'dont-have') this.#progress(key, { type: 'dont-have', cid, peer })
+    }
+    if (message.blocks.length > 0 || message.presences.length > 0) this.#schedule()
+    if (this.#backlogBytes <= this.#limits.storeBacklogBytesMax) return undefined
+    return new Promise((resolve) => this.#backlogWaiters.push(resolve))
+  }
+
+  /** Somebody put a block here: whoever waits for it has it. */
+  put(cid: CID, bytes: Uint8Array): void {
+    const key = blockKey(cid)
+    this.#core.putBlock(key)
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) this.#settle(entry, bytes)
+    this.#schedule()
+  }
+
+  async #wait(session: number, cid: CID, options: GetOptions, patient: boolean): Promise<Uint8Array> {
+    const key = blockKey(cid)
+    const { signal, timeoutMs, onProgress } = options
+    return await new Promise<Uint8Array>((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined
+      let entry = this.#entries.get(key)
+      const isNew = entry === undefined
+      entry ??= { cid, key, state: 'looking', waiters: new Set() }
+      const shared = entry
+      const leave = (): void => {
+        clearTimeout(timer)
+        offAbort?.()
+        shared.waiters.delete(waiter)
+        this.#left(shared, session)
+      }
+      const waiter: Waiter = {
+        session,
+        patient,
+        onProgress,
+        resolve: (bytes) => {
+          leave()
+          resolve(bytes)
+        },
+        reject: (error) => {
+          leave()
+          reject(asError(error))
+        }
+      }
+      shared.waiters.add(waiter)
+      const offAbort = signal === undefined ? undefined : onAbort(signal, () => waiter.reject(abortError(signal)))
+      if (timeoutMs !== undefined) {
+        const expire = (): void => waiter.reject(new TimeoutError(`no block for ${cid.toString()} within ${timeoutMs} ms`))
+        timer = setTimeout(expire, Math.min(Math.max(timeoutMs, 0), timerMaxMs))
+      }
+      if (isNew) {
+        this.#entries.set(key, shared)
+        this.#lookUp(shared)
+      } else if (shared.state === 'wanted') {
+        this.#core.addWant(session, shared.cid, key, this.#ports.nowMs())
+        this.#schedule()
+      }
+    })
+  }
+
+  /** The store first; what is not there is wanted from peers by every session that waits by then. */
+  #lookUp(entry: Entry): void {
+    this.#ports.store.get(entry.cid).then(
+      (bytes) => {
+        if (this.#entries.get(entry.key) !== entry || entry.state !== 'looking') return
+        if (bytes !== undefined) {
+          this.#settle(entry, bytes)
+          return
+        }
+        entry.state = 'wanted'
+        const nowMs = this.#ports.nowMs()
+        for (const session of sessionsOf(entry)) this.#core.addWant(session, entry.cid, entry.key, nowMs)
+        this.#schedule()
+      },
+      (error: unknown) => this.#fail(entry, error)
+    )
+  }
+
+  #left(entry: Entry, session: number): void {
+    if (entry.waiters.size === 0 && this.#entries.get(entry.key) === entry && entry.state !== 'storing') this.#entries.delete(entry.key)
+    if (entry.state !== 'wanted' || this.#stopped) return
+    for (const other of entry.waiters) if (other.session === session) return
+    this.#core.dropWant(session, entry.key)
+    this.#schedule()
+  }
+
+  #settle(entry: Entry, bytes: Uint8Array): void {
+    this.#entries.delete(entry.key)
+    // The want is over: leaving must not drop it again.
+    entry.state = 'storing'
+    for (const waiter of entry.waiters) waiter.resolve(bytes)
+  }
+
+  #fail(entry: Entry, error: unknown): void {
+    this.#entries.delete(entry.key)
+    entry.state = 'storing'
+    for (const waiter of entry.waiters) waiter.reject(error)
+  }
+
+  /** The one place where a block that came from a peer is hashed; nothing sees it before. */
+  #receiveBlock(peer: PeerKey, block: WireBlock): void {
+    const { hashCode, digestBytes } = block.prefix
+    const nowMs = this.#ports.nowMs()
+    const key = blockKeyFor(hashCode, digestBytes, block.data)
+    if (key === undefined) {
+      if (this.#core.receiveUnasked(peer, nowMs)) this.#logShutOut(peer)
+      return
+    }
+    const arrival = this.#core.receiveBlock(peer, key, block.data.byteLength, nowMs)
+    if (arrival.kind === 'unasked' && arrival.shutOut) this.#logShutOut(peer)
+    if (arrival.kind !== 'wanted') return
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    const bytes = keep(block.data)
+    this.#progress(key, { type: 'block', cid: entry.cid, peer, bytes: bytes.byteLength })
+    this.#store(entry, bytes)
+  }
+
+  /** Stores, then delivers: what a caller has seen is as durable as the store promises. */
+  #store(entry: Entry, bytes: Uint8Array): void {
+    entry.state = 'storing'
+    const done = (): void => {
+      this.#settle(entry, bytes)
+      this.#ports.stored(entry.cid, bytes.byteLength)
+    }
+    let stored: void | Promise<void>
+    try {
+      stored = this.#ports.store.put(entry.cid, bytes)
+    } catch (error) {
+      this.#fail(entry, error)
+      return
+    }
+    if (stored === undefined) {
+      done()
+      return
+    }
+    this.#backlogBytes += bytes.byteLength
+    const finish = (): void => {
+      this.#backlogBytes -= bytes.byteLength
+      if (this.#backlogBytes > this.#limits.storeBacklogBytesMax / 2) return
+      for (const waiter of this.#backlogWaiters.splice(0)) waiter()
+    }
+    stored
+      .then(done, (error: unknown) => this.#fail(entry, error))
+      .finally(finish)
+      .catch((error: unknown) => this.#ports.log.error('after storing a block - %e', error))
+  }
+
+  #logShutOut(peer: PeerKey): void {
+    this.#ports.log(
+      'peer %s sent %d blocks that match no want: it gets none for %d ms',
+      peer,
+      this.#limits.unaskedBlocksMax,
+      this.#limits.shutOutMs
+    )
+  }
+
+  #progress(key: BlockKey, event: FetchProgress): void {
+    for (const waiter of this.#entries.get(key)?.waiters ?? []) waiter.onProgress?.(event)
+  }
+
+  /** One decision a turn of the event loop, so that a burst of events makes few messages. */
+  #schedule(): void {
+    if (this.#immediate !== undefined || this.#stopped) return
+    this.#immediate = setImmediate(() => {
+      this.#immediate = undefined
+      this.#carryOut(this.#core.decide(this.#ports.nowMs()))
+      this.#arm()
+    })
+  }
+
+  #carryOut(commands: readonly Command[]): void {
+    const touched = new Set<PeerKey>()
+    for (const command of commands) {
+      switch (command.type) {
+        case 'ask':
+          this.#ports.want(command.peer, command.cid, command.key, command.wantType)
+          touched.add(command.peer)
+          this.#progress(command.key, { type: 'want', cid: command.cid, peer: command.peer })
+          break
+        case 'cancel':
+          this.#ports.cancel(command.peer, command.cid, command.key)
+          touched.add(command.peer)
+          break
+        case 'timed-out':
+          this.#progress(command.key, { type: 'timeout', cid: command.cid, peer: command.peer })
+          break
+        case 'give-up':
+          this.#giveUp(command.key, command.reason)
+          break
+        case 'find-providers':
+          this.#ports.findProviders(command.session, command.cid)
+          break
+      }
+    }
+    for (const peer of touched) this.#ports.flush(peer)
+  }
+
+  #giveUp(key: BlockKey, reason: string): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    const error = new NotFoundError(`could not find ${entry.cid.toString()}: ${reason}`)
+    for (const waiter of entry.waiters) if (!waiter.patient) waiter.reject(error)
+  }
+
+  /** One timer for all deadlines; none while nothing is wanted. */
+  #arm(): void {
+    if (this.#timer !== undefined || this.#stopped || this.#core.wants.size === 0) return
+    const nowMs = this.#ports.nowMs()
+    const inMs = Math.min(Math.max((this.#core.wakeAtMs() ?? nowMs + tickMaxMs) - nowMs, tickMinMs), tickMaxMs)
+    this.#timer = setTimeout(() => this.#tick(nowMs + inMs), inMs)
+  }
+
+  #tick(dueMs: number): void {
+    this.#timer = undefined
+    // Late: our own event loop was busy, and answers may wait unread. They are read before anybody is blamed.
+    const lateMs = this.#ports.nowMs() - dueMs
+    if (lateMs > 2 * tickMinMs) {
+      this.#timer = setTimeout(() => this.#tick(this.#ports.nowMs()), tickMinMs)
+      return
+    }
+    this.#carryOut(this.#core.tick(this.#ports.nowMs()))
+    this.#arm()
+  }
+}
+
+function identityBytes(cid: CID): Uint8Array {
+  const { digest } = cid.multihash
+  if (digest.byteLength > identityBytesMax) {
+    throw new HashMismatchError(`identity CID holds ${digest.byteLength} bytes; more than ${identityBytesMax} are refused`)
+  }
+  return digest
+}
+
+function unverifiable(cid: CID): Error {
+  const { code, size } = cid.multihash
+  if (hashFunction(code) === undefined) return new UnknownHashError(code)
+  return new HashMismatchError(`a digest of ${size} bytes proves no block of ${cid.toString()}`)
+}

@@ -1,0 +1,57 @@
+import type { Block, CID, PeerKey } from '@shardswap/interface'
+import type { PeerLimits } from '../limits.ts'
+import type { FetchStat, GetManyOptions, GetOptions, Session } from '../types.ts'
+import { onAbort } from './abort.ts'
+import type { Fetcher } from './fetcher.ts'
+import { getMany } from './get-many.ts'
+import { newCounters } from './state.ts'
+
+/** One DAG's wants, as the public interface shows it. */
+export class PeerSession implements Session {
+  readonly #fetcher: Fetcher
+  readonly #limits: PeerLimits
+  readonly #id: number
+  readonly #onEnd: (session: PeerSession) => void
+  #offAbort: (() => void) | undefined
+  #last: FetchStat = newCounters()
+
+  constructor(
+    fetcher: Fetcher,
+    limits: PeerLimits,
+    fixed: ReadonlySet<PeerKey> | undefined,
+    signal: AbortSignal | undefined,
+    onEnd: (session: PeerSession) => void
+  ) {
+    this.#fetcher = fetcher
+    this.#limits = limits
+    this.#onEnd = onEnd
+    this.#id = fetcher.openSession(fixed)
+    if (signal === undefined) return
+    if (signal.aborted) this.close()
+    else this.#offAbort = onAbort(signal, () => this.close())
+  }
+
+  async get(cid: CID, options?: GetOptions): Promise<Uint8Array> {
+    return await this.#fetcher.get(this.#id, cid, options)
+  }
+
+  getMany(cids: Iterable<CID> | AsyncIterable<CID>, options: GetManyOptions = {}): AsyncGenerator<Block> {
+    const { timeoutMs, onProgress } = options
+    const rest: GetOptions = { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(onProgress === undefined ? {} : { onProgress }) }
+    // A signal of the caller's ends the stream; blocks within it have no patience of their own beyond it.
+    const patient = options.signal !== undefined
+    return getMany(async (cid, signal) => await this.#fetcher.get(this.#id, cid, { ...rest, signal }, patient), cids, options, this.#limits)
+  }
+
+  stat(): FetchStat {
+    const stat = this.#fetcher.core.sessions.get(this.#id)?.stat
+    return { ...(stat ?? this.#last) }
+  }
+
+  close(): void {
+    this.#last = this.stat()
+    this.#offAbort?.()
+    this.#fetcher.closeSession(this.#id)
+    this.#onEnd(this)
+  }
+}

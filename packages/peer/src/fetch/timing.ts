@@ -1,0 +1,66 @@
+import type { PeerLimits } from '../limits.ts'
+import type { PeerState } from './state.ts'
+
+/** A peer that delivers at least so much keeps its deadlines standing still (B15). */
+const aliveBytesPerMs = (16 * 1024) / 1000
+/** Bytes are counted over at least so long for a sample of the rate. */
+const rateSampleMs = 100
+/** Blocks asked later that arrived first: above it, an earlier one was passed over, not queued behind. */
+const overtakingMax = 32
+
+/**
+ * How long the next want-block may take: latency and four times its variation
+ * (RFC 6298), within bounds, plus what is asked ahead of it at the peer's rate (B15).
+ */
+export function timeoutMs(peer: PeerState, limits: PeerLimits): number {
+  const latency =
+    peer.latencyMs === undefined
+      ? limits.timeoutStartMs
+      : Math.min(limits.timeoutMaxMs, Math.max(limits.timeoutMinMs, peer.latencyMs + 4 * peer.latencyVariationMs))
+  const ahead = peer.bytesPerMs === undefined || peer.bytesPerMs === 0 ? 0 : peer.inFlightBytes / peer.bytesPerMs
+  return latency + Math.min(ahead, 10 * limits.timeoutMaxMs)
+}
+
+/** Smooths a latency sample in, with the gains of RFC 6298. */
+export function sampleLatency(peer: PeerState, sampleMs: number): void {
+  if (peer.latencyMs === undefined) {
+    peer.latencyMs = sampleMs
+    peer.latencyVariationMs = sampleMs / 2
+    return
+  }
+  peer.latencyVariationMs += (Math.abs(sampleMs - peer.latencyMs) - peer.latencyVariationMs) / 4
+  peer.latencyMs += (sampleMs - peer.latencyMs) / 8
+}
+
+/** Counts bytes that came from a peer, of whole messages or parts of one. */
+export function sampleBytes(peer: PeerState, bytes: number, nowMs: number): void {
+  peer.lastBytesAtMs = nowMs
+  peer.rateBytes += bytes
+  const spanMs = nowMs - peer.rateFromMs
+  if (spanMs < rateSampleMs) return
+  const sample = peer.rateBytes / spanMs
+  peer.bytesPerMs = peer.bytesPerMs === undefined ? sample : peer.bytesPerMs + 0.3 * (sample - peer.bytesPerMs)
+  peer.rateBytes = 0
+  peer.rateFromMs = nowMs
+}
+
+/** The link was idle: time without requests says nothing about the rate. */
+export function restartRate(peer: PeerState, nowMs: number): void {
+  peer.rateBytes = 0
+  peer.rateFromMs = nowMs
+}
+
+/** Whether a want that is past its deadline is rather behind bytes that are still arriving (B15). */
+export function isStillArriving(peer: PeerState, sequence: number, limits: PeerLimits, nowMs: number): boolean {
+  if (peer.deliveredSequence - sequence > overtakingMax) return false
+  const quietMs = nowMs - peer.lastBytesAtMs
+  if (quietMs > limits.timeoutStartMs) return false
+  const spanMs = Math.max(nowMs - peer.rateFromMs, 1)
+  return (peer.bytesPerMs ?? 0) >= aliveBytesPerMs || peer.rateBytes / spanMs >= aliveBytesPerMs
+}
+
+/** When the peer would have answered one more want, in milliseconds from now: what it has ahead at its rate. */
+export function expectedMs(peer: PeerState, averageBytes: number, medianBytesPerMs: number): number {
+  const rate = peer.bytesPerMs ?? 1.5 * medianBytesPerMs
+  return (peer.inFlightBytes + averageBytes) / Math.max(rate, aliveBytesPerMs) + (peer.latencyMs ?? 0)
+}

@@ -1,0 +1,39 @@
+import { noise } from '@chainsafe/libp2p-noise'
+import { yamux } from '@chainsafe/libp2p-yamux'
+import { identify } from '@libp2p/identify'
+import type { Libp2p } from '@libp2p/interface'
+import { tcp } from '@libp2p/tcp'
+import { createLibp2p } from 'libp2p'
+import type { PeerInit } from './types.ts'
+
+/** More than the widest window of Yamux (16 MiB), so that a paused stream is not reset. */
+const readBufferBytesMax = 17 * 1024 * 1024
+/** Connections accepted a second from one host; peers of a local cluster all come from 127.0.0.1. */
+const inboundConnectionsPerSMax = 200
+/** Connections being set up at once; the rest are refused. */
+const pendingConnectionsMax = 200
+
+/** A libp2p node as this peer needs it: TCP, Noise, Yamux and identify, not started. */
+export async function createNode(init: PeerInit): Promise<Libp2p> {
+  return await createLibp2p({
+    start: false,
+    ...(init.privateKey === undefined ? {} : { privateKey: init.privateKey }),
+    ...(init.datastore === undefined ? {} : { datastore: init.datastore }),
+    ...(init.logger === undefined ? {} : { logger: init.logger }),
+    addresses: {
+      listen: [...(init.listen ?? ['/ip4/127.0.0.1/tcp/0'])],
+      ...(init.announce === undefined ? {} : { announce: [...init.announce] }),
+      ...(init.announceNothing === true ? { announceFilter: () => [] } : {})
+    },
+    transports: [tcp()],
+    connectionEncrypters: [noise()],
+    streamMuxers: [yamux({ streamOptions: { maxReadBufferLength: readBufferBytesMax } })],
+    services: { identify: identify() },
+    connectionManager: {
+      inboundConnectionThreshold: inboundConnectionsPerSMax,
+      maxIncomingPendingConnections: pendingConnectionsMax
+    },
+    // A ping that is late says that somebody is busy, not that the connection is dead.
+    connectionMonitor: { abortConnectionOnPingFailure: false }
+  })
+}

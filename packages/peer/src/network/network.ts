@@ -1,0 +1,274 @@
+import { type PeerKey, peerKey } from '@shardswap/interface'
+import { type BitswapVersion, decodeMessage, type DecodedMessage, protocolIds, supportsHave, versionOf } from '@shardswap/protocol'
+import type { Connection, IdentifyResult, Libp2p, Logger, PeerId, PeerUpdate, Stream } from '@libp2p/interface'
+import type { Standing } from '../fetch/core.ts'
+import type { PeerLimits } from '../limits.ts'
+import { FrameReader } from './frame-reader.ts'
+import { PeerLink } from './link.ts'
+
+/** What the network tells the exchange. */
+export interface NetworkEvents {
+  onConnected(peer: PeerKey, supportsHave: boolean): void
+  onDisconnected(peer: PeerKey): void
+  onBytes(peer: PeerKey, bytes: number): void
+  /** A promise holds back the reading of the stream that the message came on. */
+  onMessage(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined
+  standingAt(peer: PeerKey): Standing[]
+}
+
+interface RemotePeer {
+  readonly key: PeerKey
+  readonly id: PeerId
+  readonly link: PeerLink
+  readonly readers: Set<FrameReader>
+  supportsHave: boolean
+}
+
+/** How often incoming streams are looked over for messages that do not end. */
+const sweepMs = 5000
+
+/** Turns libp2p's connections and streams into peers and messages. One peer, however many connections. */
+export class Network {
+  readonly #libp2p: Libp2p
+  readonly #limits: PeerLimits
+  readonly #events: NetworkEvents
+  readonly #log: Logger
+  readonly #nowMs: () => number
+  readonly #peers = new Map<PeerKey, RemotePeer>()
+  #sweep: NodeJS.Timeout | undefined
+  #started = false
+
+  constructor(libp2p: Libp2p, limits: PeerLimits, events: NetworkEvents, log: Logger, nowMs: () => number) {
+    this.#libp2p = libp2p
+    this.#limits = limits
+    this.#events = events
+    this.#log = log
+    this.#nowMs = nowMs
+  }
+
+  /** Listens first, then looks at the connections that exist: a peer seen twice is one peer. */
+  async start(): Promise<void> {
+    if (this.#started) return
+    this.#started = true
+    this.#libp2p.addEventListener('peer:identify', this.#onIdentify)
+    this.#libp2p.addEventListener('peer:update', this.#onUpdate)
+    this.#libp2p.addEventListener('connection:close', this.#onConnectionClose)
+    this.#sweep = setInterval(() => this.#sweepReaders(), sweepMs)
+    this.#sweep.unref()
+    const streams = this.#limits.inboundStreamsMax
+    await this.#libp2p.handle([...protocolIds], this.#onStream, { maxInboundStreams: streams, maxOutboundStreams: streams })
+    for (const connection of this.#libp2p.getConnections()) await this.#meetAgain(connection)
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#started) return
+    this.#started = false
+    clearInterval(this.#sweep)
+    this.#libp2p.removeEventListener('peer:identify', this.#onIdentify)
+    this.#libp2p.removeEventListener('peer:update', this.#onUpdate)
+    this.#libp2p.removeEventListener('connection:close', this.#onConnectionClose)
+    for (const peer of this.#peers.values()) this.#part(peer)
+    await this.#libp2p.unhandle([...protocolIds])
+  }
+
+  /** Resolves once the peer at the other end is known, has gone, or does not tell within its time. */
+  async identified(connection: Connection, signal?: AbortSignal): Promise<void> {
+    const key = peerKey(connection.remotePeer)
+    if (this.#peers.has(key) || connection.status !== 'open') return
+    const giveUp = AbortSignal.timeout(this.#limits.openStreamTimeoutMs)
+    await new Promise<void>((resolve) => {
+      const ends = [giveUp, ...(signal === undefined ? [] : [signal])]
+      const done = (): void => {
+        this.#libp2p.removeEventListener('peer:identify', onIdentify)
+        connection.removeEventListener('close', done)
+        for (const end of ends) end.removeEventListener('abort', done)
+        resolve()
+      }
+      const onIdentify = (event: CustomEvent<IdentifyResult>): void => {
+        if (event.detail.connection === connection) done()
+      }
+      this.#libp2p.addEventListener('peer:identify', onIdentify)
+      connection.addEventListener('close', done)
+      for (const end of ends) end.addEventListener('abort', done)
+    })
+    signal?.throwIfAborted()
+  }
+
+  link(peer: PeerKey): PeerLink | undefined {
+    return this.#peers.get(peer)?.link
+  }
+
+  get connectedPeers(): number {
+    return this.#peers.size
+  }
+
+  readonly #onIdentify = (event: CustomEvent<IdentifyResult>): void => {
+    const { peerId, protocols, connection } = event.detail
+    if (isUsable(connection)) this.#meet(peerId, protocols)
+  }
+
+  /** A peer may begin or cease to speak Bitswap while it is connected. */
+  readonly #onUpdate = (event: CustomEvent<PeerUpdate>): void => {
+    const { id, protocols } = event.detail.peer
+    const known = this.#peers.get(peerKey(id))
+    if (known !== undefined && !protocols.some((protocol) => versionOf(protocol) !== undefined)) {
+      if (known.readers.size === 0) this.#part(known)
+      return
+    }
+    if (this.#libp2p.getConnections(id).some(isUsable)) this.#meet(id, protocols)
+  }
+
+  readonly #onConnectionClose = (event: CustomEvent<Connection>): void => {
+    const id = event.detail.remotePeer
+    const peer = this.#peers.get(peerKey(id))
+    if (peer === undefined) return
+    if (!this.#libp2p.getConnections(id).some((connection) => connection.status === 'open' && isUsable(connection))) this.#part(peer)
+  }
+
+  async #meetAgain(connection: Connection): Promise<void> {
+    if (!isUsable(connection)) return
+    try {
+      const { protocols } = await this.#libp2p.peerStore.get(connection.remotePeer)
+      if (this.#started && connection.status === 'open') this.#meet(connection.remotePeer, protocols)
+    } catch (error) {
+      // Not identified yet: `peer:identify` will tell.
+      this.#log.trace('no record of %p yet - %e', connection.remotePeer, error)
+    }
+  }
+
+  #meet(id: PeerId, protocols: readonly string[]): void {
+    const versions = protocols.map(versionOf).filter((version) => version !== undefined)
+    if (versions.length === 0) return
+    this.#admit(id, versions.some(supportsHave))
+  }
+
+  #admit(id: PeerId, have: boolean): RemotePeer {
+    const key = peerKey(id)
+    const known = this.#peers.get(key)
+    if (known !== undefined) {
+      if (known.supportsHave !== have) this.#setSupport(known, have)
+      return known
+    }
+    const link = new PeerLink(
+      {
+        open: async (signal) => await this.#openStream(id, signal),
+        onVersion: (version) => this.#onVersion(key, version),
+        standing: () => this.#events.standingAt(key),
+        onUnreachable: (error) => this.#onUnreachable(key, error),
+        nowMs: this.#nowMs
+      },
+      this.#limits
+    )
+    const peer: RemotePeer = { key, id, link, readers: new Set(), supportsHave: have }
+    this.#peers.set(key, peer)
+    this.#log('peer %p speaks Bitswap, %s HAVE', id, have ? 'with' : 'without')
+    this.#events.onConnected(key, have)
+    return peer
+  }
+
+  #setSupport(peer: RemotePeer, have: boolean): void {
+    peer.supportsHave = have
+    this.#events.onConnected(peer.key, have)
+  }
+
+  #onVersion(key: PeerKey, version: BitswapVersion): void {
+    const peer = this.#peers.get(key)
+    if (peer !== undefined && peer.supportsHave !== supportsHave(version)) this.#setSupport(peer, supportsHave(version))
+  }
+
+  #part(peer: RemotePeer): void {
+    if (!this.#peers.delete(peer.key)) return
+    this.#log('peer %s is gone', peer.key)
+    this.#events.onDisconnected(peer.key)
+    peer.link.close()
+    for (const reader of peer.readers) reader.reset(new Error('the connection went'))
+  }
+
+  #onUnreachable(key: PeerKey, error: Error): void {
+    const peer = this.#peers.get(key)
+    if (peer === undefined) return
+    this.#log('no stream to %p can be had: closing its connections - %e', peer.id, error)
+    this.#part(peer)
+    if (error.name === 'UnsupportedProtocolError') return
+    // A connection that carries no stream is worth nothing; a new one may be.
+    this.#libp2p.hangUp(peer.id).catch((failure: unknown) => this.#log.error('could not hang up on %p - %e', peer.id, failure))
+  }
+
+  async #openStream(id: PeerId, signal: AbortSignal): Promise<Stream> {
+    let failure: unknown = new Error('no open connection')
+    for (const connection of this.#libp2p.getConnections(id)) {
+      if (connection.status !== 'open' || !isUsable(connection)) continue
+      try {
+        return await connection.newStream([...protocolIds], { signal, maxOutboundStreams: this.#limits.inboundStreamsMax })
+      } catch (error) {
+        failure = error
+        if (signal.aborted) break
+      }
+    }
+    throw failure
+  }
+
+  readonly #onStream = (stream: Stream, connection: Connection): void => {
+    if (!this.#started || !isUsable(connection)) {
+      stream.abort(new Error('Bitswap does not run on limited connections'))
+      return
+    }
+    const version = versionOf(stream.protocol)
+    const key = peerKey(connection.remotePeer)
+    const peer = this.#peers.get(key) ?? this.#admit(connection.remotePeer, version === undefined || supportsHave(version))
+    const reader: FrameReader = new FrameReader(stream, {
+      onBytes: (bytes) => {
+        this.#events.onBytes(key, bytes)
+        this.#boundPartials(peer, reader)
+      },
+      onFrame: (frame) => this.#onFrame(key, frame),
+      onEnd: (error) => {
+        peer.readers.delete(reader)
+        if (error !== undefined) this.#log.trace('a stream of %s ended - %e', key, error)
+      }
+    })
+    peer.readers.add(reader)
+  }
+
+  #onFrame(key: PeerKey, frame: Uint8Array): Promise<void> | undefined {
+    if (!this.#peers.has(key)) return undefined
+    return this.#events.onMessage(key, decodeMessage(frame))
+  }
+
+  /** Incomplete messages of one peer, and of all, stay under their limits: the stream that adds to the greatest goes. */
+  #boundPartials(peer: RemotePeer, reader: FrameReader): void {
+    if (reader.partialBytes === 0) return
+    if (partialBytes(peer) > this.#limits.partialBytesPerPeerMax) {
+      reader.reset(new Error(`incomplete messages exceed ${this.#limits.partialBytesPerPeerMax} bytes for this peer`))
+    }
+    let sum = 0
+    let greatest = peer
+    for (const each of this.#peers.values()) {
+      const bytes = partialBytes(each)
+      sum += bytes
+      if (bytes > partialBytes(greatest)) greatest = each
+    }
+    if (sum <= this.#limits.partialBytesMax) return
+    for (const each of greatest.readers) each.reset(new Error(`incomplete messages exceed ${this.#limits.partialBytesMax} bytes`))
+  }
+
+  #sweepReaders(): void {
+    const { messageTimeoutMs, slowBytesPerS } = this.#limits
+    const nowMs = this.#nowMs()
+    for (const peer of this.#peers.values()) {
+      for (const reader of peer.readers) {
+        if (reader.isOverdue(nowMs, messageTimeoutMs, slowBytesPerS)) reader.reset(new Error('a message took too long to arrive'))
+      }
+    }
+  }
+}
+
+function isUsable(connection: Connection): boolean {
+  return connection.limits === undefined
+}
+
+function partialBytes(peer: RemotePeer): number {
+  let sum = 0
+  for (const reader of peer.readers) sum += reader.partialBytes
+  return sum
+}

@@ -1,0 +1,220 @@
+import { verify } from '@shardswap/hashes'
+import {
+  type AbortOptions,
+  type Block,
+  blockBytesMax,
+  type CID,
+  type PeerKey,
+  peerKey,
+  StoppedError,
+  TooLargeError
+} from '@shardswap/interface'
+import type { DecodedMessage } from '@shardswap/protocol'
+import type { Libp2p, Logger, PeerId } from '@libp2p/interface'
+import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
+import type { Blockstore } from 'interface-blockstore'
+import { Fetcher } from './fetch/fetcher.ts'
+import { PeerSession } from './fetch/peer-session.ts'
+import { Search } from './fetch/search.ts'
+import type { PeerLimits } from './limits.ts'
+import { Network } from './network/network.ts'
+import { Server } from './serve/server.ts'
+import { type LocalStore, localStore } from './store.ts'
+import type { ConnectedPeer, GetManyOptions, GetOptions, LedgerStat, Peer, PeerInit, PeerStat, Session, SessionInit } from './types.ts'
+
+/** A clock that never jumps. */
+const nowMs = (): number => performance.now()
+
+/** The node: wires libp2p, the fetching half, the serving half and the store. Decides nothing itself. */
+export class ShardswapPeer implements Peer {
+  readonly libp2p: Libp2p
+  readonly blockstore: Blockstore
+  readonly #init: PeerInit
+  readonly #limits: PeerLimits
+  readonly #log: Logger
+  readonly #store: LocalStore
+  readonly #network: Network
+  readonly #fetcher: Fetcher
+  readonly #server: Server | undefined
+  readonly #search: Search
+  readonly #sessions = new Set<PeerSession>()
+  #own: PeerSession | undefined
+  #state: 'new' | 'started' | 'stopped' = 'new'
+
+  constructor(libp2p: Libp2p, blockstore: Blockstore, init: PeerInit, limits: PeerLimits, log: Logger) {
+    this.libp2p = libp2p
+    this.blockstore = blockstore
+    this.#init = init
+    this.#limits = limits
+    this.#log = log
+    this.#store = localStore(blockstore)
+    this.#network = new Network(
+      libp2p,
+      limits,
+      {
+        onConnected: (peer, supportsHave) => this.#onConnected(peer, supportsHave),
+        onDisconnected: (peer) => this.#onDisconnected(peer),
+        onBytes: (peer, bytes) => this.#fetcher.receiveBytes(peer, bytes),
+        onMessage: (peer, message) => this.#onMessage(peer, message),
+        standingAt: (peer) => this.#fetcher.standingAt(peer)
+      },
+      log,
+      nowMs
+    )
+    this.#search = new Search(libp2p, init.routing, limits, log)
+    this.#fetcher = new Fetcher(limits, {
+      store: this.#store,
+      nowMs,
+      random: { next: Math.random },
+      log,
+      want: (peer, cid, key, wantType) => this.#network.link(peer)?.want(cid, key, wantType),
+      cancel: (peer, cid, key) => this.#network.link(peer)?.cancel(cid, key),
+      flush: (peer) => this.#network.link(peer)?.flush(),
+      findProviders: (_session, cid) => this.#search.start(cid),
+      stored: (cid, bytes) => this.#server?.blockArrived(cid, bytes)
+    })
+    if (init.serve === false) return
+    this.#server = new Server({
+      store: this.#store,
+      links: { send: async (peer, message, signal) => (await this.#network.link(peer)?.send(message, signal)) ?? false },
+      nowMs
+    })
+  }
+
+  get peerId(): PeerId {
+    return this.libp2p.peerId
+  }
+
+  async start(): Promise<void> {
+    if (this.#state === 'started') return
+    if (this.#state === 'stopped') throw new StoppedError('a stopped peer does not start again: create a new one')
+    this.#state = 'started'
+    await this.#network.start()
+    // Its own node starts last, so that no early connection finds it without handlers.
+    if (this.#init.libp2p === undefined) await this.libp2p.start()
+  }
+
+  async stop(): Promise<void> {
+    if (this.#state !== 'started') return
+    this.#state = 'stopped'
+    this.#search.stop()
+    this.#fetcher.stop()
+    await this.#server?.stop()
+    await this.#network.stop()
+    if (this.#init.libp2p === undefined) await this.libp2p.stop()
+  }
+
+  createSession(init: SessionInit = {}): Session {
+    this.#mustRun()
+    const fixed = init.peers === undefined ? undefined : new Set(init.peers.map(peerKey))
+    const session = new PeerSession(this.#fetcher, this.#limits, fixed, init.signal, (ended) => this.#sessions.delete(ended))
+    this.#sessions.add(session)
+    return session
+  }
+
+  async get(cid: CID, options?: GetOptions): Promise<Uint8Array> {
+    this.#mustRun()
+    this.#own ??= new PeerSession(this.#fetcher, this.#limits, undefined, undefined, () => undefined)
+    return await this.#own.get(cid, options)
+  }
+
+  async *getMany(cids: Iterable<CID> | AsyncIterable<CID>, options?: GetManyOptions): AsyncGenerator<Block> {
+    const session = this.createSession()
+    try {
+      yield* session.getMany(cids, options)
+    } finally {
+      session.close()
+    }
+  }
+
+  async put(cid: CID, bytes: Uint8Array, options?: AbortOptions): Promise<void> {
+    options?.signal?.throwIfAborted()
+    if (bytes.byteLength > blockBytesMax) {
+      throw new TooLargeError(`block of ${bytes.byteLength} bytes is more than the ${blockBytesMax} that every Bitswap peer takes`)
+    }
+    verify(cid, bytes)
+    await this.#store.put(cid, bytes)
+    this.#fetcher.put(cid, bytes)
+    this.#server?.blockArrived(cid, bytes.byteLength)
+  }
+
+  notify(cid: CID): void {
+    this.#store.get(cid).then(
+      (bytes) => {
+        if (bytes === undefined || this.#state !== 'started') return
+        this.#fetcher.put(cid, bytes)
+        this.#server?.blockArrived(cid, bytes.byteLength)
+      },
+      (error: unknown) => this.#log.error('could not read %c to tell of it - %e', cid, error)
+    )
+  }
+
+  async has(cid: CID): Promise<boolean> {
+    return await this.#store.has(cid)
+  }
+
+  async connect(addr: Multiaddr | string, options?: AbortOptions): Promise<PeerId> {
+    this.#mustRun()
+    const target = isMultiaddr(addr) ? addr : multiaddr(addr)
+    const connection = await this.libp2p.dial(target, options?.signal === undefined ? {} : { signal: options.signal })
+    await this.#network.identified(connection, options?.signal)
+    return connection.remotePeer
+  }
+
+  connections(): readonly ConnectedPeer[] {
+    return this.libp2p.getConnections().map((connection) => ({
+      peer: connection.remotePeer.toString(),
+      addr: connection.remoteAddr.toString(),
+      direction: connection.direction,
+      ...(connection.rtt === undefined ? {} : { latencyMs: connection.rtt }),
+      protocols: [...new Set(connection.streams.map((stream) => stream.protocol).filter((protocol) => protocol !== ''))]
+    }))
+  }
+
+  addresses(): readonly string[] {
+    return this.libp2p.getMultiaddrs().map((addr) => addr.toString())
+  }
+
+  stat(): PeerStat {
+    const peers = [...this.#fetcher.core.peers.values()].map((peer) => ({ peer: peer.key, score: null, ...peer.stat }))
+    return {
+      fetch: { ...this.#fetcher.total },
+      serve: this.#server?.stat() ?? { blocksSent: 0, bytesSent: 0, messagesSent: 0 },
+      peers,
+      wantlist: this.wantlist(),
+      connectedPeers: this.#network.connectedPeers
+    }
+  }
+
+  wantlist(): readonly CID[] {
+    return this.#fetcher.wantlist()
+  }
+
+  ledger(peer: PeerId | string): LedgerStat | undefined {
+    return this.#server?.ledger(peerKey(peer))
+  }
+
+  #mustRun(): void {
+    if (this.#state === 'new') throw new StoppedError('the peer is not started: call start() first')
+    if (this.#state === 'stopped') throw new StoppedError('the peer was stopped')
+  }
+
+  #onConnected(peer: PeerKey, supportsHave: boolean): void {
+    this.#fetcher.connectPeer(peer, supportsHave)
+    this.#server?.peerConnected(peer)
+  }
+
+  #onDisconnected(peer: PeerKey): void {
+    this.#fetcher.disconnectPeer(peer)
+    this.#server?.peerDisconnected(peer)
+  }
+
+  #onMessage(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined {
+    let bytes = 0
+    for (const block of message.blocks) bytes += block.data.byteLength
+    if (bytes > 0) this.#server?.blocksReceived(peer, message.blocks.length, bytes)
+    const held = this.#fetcher.receive(peer, message)
+    this.#server?.handleMessage(peer, message)
+    return held
+  }
+}

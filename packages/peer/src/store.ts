@@ -1,0 +1,39 @@
+import { readBlock, type CID } from '@shardswap/interface'
+import type { Blockstore } from 'interface-blockstore'
+import type { LocalBlocks } from './serve/types.ts'
+import type { PeerInit } from './types.ts'
+
+/** The local store as the exchange uses it: it never asks the network, and a miss is a value. */
+export interface LocalStore extends LocalBlocks {
+  has(cid: CID): Promise<boolean>
+  /** Resolves once the block is as durable as the store promises; a store in memory answers at once. */
+  put(cid: CID, bytes: Uint8Array): void | Promise<void>
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && error.name === 'NotFoundError'
+}
+
+/** Fits any interface-blockstore; one with `size(cid)` is asked for sizes instead of reading blocks. */
+export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore']>): LocalStore {
+  const get = async (cid: CID): Promise<Uint8Array | undefined> => {
+    // Asking first is cheaper than the error that a miss costs.
+    if (!(await store.has(cid))) return undefined
+    try {
+      return await readBlock(store, cid)
+    } catch (error) {
+      // It went between the question and the read.
+      if (isMissing(error)) return undefined
+      throw error
+    }
+  }
+  return {
+    get,
+    has: async (cid) => await store.has(cid),
+    size: async (cid) => (store.size === undefined ? (await get(cid))?.byteLength : await store.size(cid)),
+    put: (cid, bytes) => {
+      const stored = store.put(cid, bytes)
+      return stored instanceof Promise ? stored.then(() => undefined) : undefined
+    }
+  }
+}
