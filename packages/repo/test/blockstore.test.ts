@@ -2,30 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { multihashOf } from '@shardswap/hashes'
 import { CID, readBlock } from '@shardswap/interface'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memoryRepo, openRepo, type Repo } from '../src/index.ts'
+import { blockOf, collect, randomBlock, rawCode } from './blocks.ts'
 
-const rawCode = 0x55
 const dagPbCode = 0x70
-
-function blockOf(bytes: Uint8Array): { cid: CID; bytes: Uint8Array } {
-  const digest = multihashOf(0x12, 32, bytes)
-  if (digest === undefined) throw new Error('sha2-256 is always here')
-  return { cid: CID.createV1(rawCode, digest), bytes }
-}
-
-function randomBlock(length: number): { cid: CID; bytes: Uint8Array } {
-  return blockOf(new Uint8Array(randomBytes(length)))
-}
-
-async function collect<T>(source: Iterable<T> | AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const item of source) all.push(item)
-  return all
-}
 
 describe.each(['memory', 'disk'] as const)('the block store (%s)', (kind) => {
   let folder: string
@@ -240,5 +223,7 @@ describe.each(['memory', 'disk'] as const)('the block store (%s)', (kind) => {
     await repo.close()
     await expect(async () => await repo.blocks.has(cid)).rejects.toMatchObject({ name: 'StoppedError' })
     await expect(readBlock(repo.blocks, cid)).rejects.toMatchObject({ name: 'StoppedError' })
+    await expect(collect(repo.blocks.getAll())).rejects.toMatchObject({ name: 'StoppedError' })
+    await expect(collect(repo.verify())).rejects.toMatchObject({ name: 'StoppedError' })
   })
 })

@@ -16,7 +16,7 @@ import { code as rawCode } from 'multiformats/codecs/raw'
 import { decode as decodeMultihash } from 'multiformats/hashes/digest'
 import { putManyBlocksMax, storedBytesMax } from '../limits.ts'
 import type { SizedBlockstore, VerifyResult } from '../types.ts'
-import type { BlockEngine } from './engine.ts'
+import type { BlockEngine, EngineEntry } from './engine.ts'
 import { KeyTurns } from './key-turns.ts'
 
 type Bytes = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>
@@ -113,8 +113,7 @@ export class EngineBlockstore implements SizedBlockstore {
 
   /** Every block, under a CIDv1 of the codec raw, in no order. The bytes are read when asked for. */
   async *getAll(options?: AbortOptions): AsyncGenerator<Pair> {
-    for await (const { key } of this.#engine.entries()) {
-      options?.signal?.throwIfAborted()
+    for await (const { key } of this.#entries(options)) {
       const cid = cidOfKey(key)
       yield { cid, bytes: this.get(cid, options) }
     }
@@ -124,7 +123,7 @@ export class EngineBlockstore implements SizedBlockstore {
   async total(): Promise<{ blocks: number; blockBytes: number }> {
     let blocks = 0
     let blockBytes = 0
-    for await (const { bytes } of this.#engine.entries()) {
+    for await (const { bytes } of this.#entries(undefined)) {
       blocks += 1
       blockBytes += bytes
     }
@@ -133,8 +132,7 @@ export class EngineBlockstore implements SizedBlockstore {
 
   /** Reads and hashes every block, one at a time; drops none. */
   async *verify(options?: AbortOptions): AsyncGenerator<VerifyResult> {
-    for await (const { key, bytes } of this.#engine.entries()) {
-      options?.signal?.throwIfAborted()
+    for await (const { key, bytes } of this.#entries(options)) {
       const cid = cidOfKey(key)
       const reason = await this.#use(options, async () => await this.#whyBad(cid, bytes))
       yield reason === undefined ? { cid, ok: true } : { cid, ok: false, reason }
@@ -145,6 +143,25 @@ export class EngineBlockstore implements SizedBlockstore {
   async close(): Promise<void> {
     this.#closing ??= this.#finish()
     await this.#closing
+  }
+
+  /** What the engine lists. It does not hold up `close`, for a caller may leave it in the middle; it ends by an error then. */
+  async *#entries(options: AbortOptions | undefined): AsyncGenerator<EngineEntry> {
+    this.#refuseIfClosed()
+    try {
+      for await (const entry of this.#engine.entries()) {
+        this.#refuseIfClosed()
+        options?.signal?.throwIfAborted()
+        yield entry
+      }
+    } catch (error) {
+      this.#refuseIfClosed()
+      throw error
+    }
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closing !== undefined) throw new StoppedError('the repo is closed')
   }
 
   async #finish(): Promise<void> {
@@ -161,22 +178,29 @@ export class EngineBlockstore implements SizedBlockstore {
       refuseUnverifiable(cid)
       return cid.multihash.digest
     }
-    const bytes = await this.#use(options, async () => await this.#engine.read(cid.multihash.bytes))
+    const key = cid.multihash.bytes
+    const bytes = await this.#use(options, async () => await this.#engine.read(key))
     options?.signal?.throwIfAborted()
-    if (bytes === undefined) throw new NotFoundError(`block ${cid.toString()} is not in the repo`)
-    if (!this.#verifyOnRead || matches(cid, bytes)) return bytes
+    if (bytes !== undefined && this.#isGood(cid, bytes)) return bytes
     return await this.#readAgain(cid, options)
   }
 
+  #isGood(cid: CID, bytes: Uint8Array): boolean {
+    return !this.#verifyOnRead || matches(cid, bytes)
+  }
+
   /**
-   * A block that does not match is read once more, alone, in case a writer was
-   * at it; if it is bad still, it goes, so that it is asked of others like any
-   * block that is not here, and can be stored anew.
+   * A block that is missing or does not match is read once more, alone, in case
+   * a writer was at it. If it is damaged still, it goes, so that it is asked of
+   * others like any block that is not here, and can be stored anew.
    */
   async #readAgain(cid: CID, options: AbortOptions | undefined): Promise<Uint8Array> {
     return await this.#write(cid, options, async (key) => {
       const bytes = await this.#engine.read(key)
-      if (bytes !== undefined && matches(cid, bytes)) return bytes
+      if (bytes !== undefined && this.#isGood(cid, bytes)) return bytes
+      if (bytes === undefined && (await this.#engine.size(key)) === undefined) {
+        throw new NotFoundError(`block ${cid.toString()} is not in the repo`)
+      }
       await this.#engine.remove(key)
       throw new NotFoundError(`block ${cid.toString()} was damaged in the repo and has been dropped: fetch or add it again`, {
         cause: new HashMismatchError('the bytes on disk do not match the CID')
@@ -206,7 +230,7 @@ export class EngineBlockstore implements SizedBlockstore {
 
   /** Counts a task as under way, so that `close` can wait for it. */
   async #use<T>(options: AbortOptions | undefined, task: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw new StoppedError('the repo is closed')
+    this.#refuseIfClosed()
     options?.signal?.throwIfAborted()
     this.#running += 1
     try {
