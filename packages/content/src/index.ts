@@ -1,1 +1,18 @@
-export * from './types.ts'
+/**
+ * @packageDocumentation
+ * UnixFS and CAR over any block source: adding, reading, listing, importing
+ * and exporting, without knowing where blocks come from or go.
+ */
+export { exportCar, type CarExportOptions } from './car/export.ts'
+export { importCar, type CarImportOptions } from './car/import.ts'
+export { linksOf, type Link } from './car/links.ts'
+export * from './errors.ts'
+export * as contentLimits from './limits.ts'
+export { type ContentPath, parsePath } from './path.ts'
+export { cat } from './read/cat.ts'
+export { ls, tree } from './read/directory.ts'
+export { resolve } from './read/resolve.ts'
+export type * from './types.ts'
+export { add } from './write/add.ts'
+export { walkFiles, type WalkOptions } from './fs/walk.ts'
+export { writeTree, type WriteTreeOptions, type WriteTreeResult } from './fs/write-tree.ts'

@@ -1,0 +1,52 @@
+import * as dagCbor from '@ipld/dag-cbor'
+import * as dagJson from '@ipld/dag-json'
+import * as dagPb from '@ipld/dag-pb'
+import { CID, MalformedError } from '@shardswap/interface'
+import * as raw from 'multiformats/codecs/raw'
+import { UnsupportedCodecError } from '../errors.ts'
+
+/** A link of a block, and what the block states of the bytes below it (0: nothing). */
+export interface Link {
+  readonly cid: CID
+  readonly dagBytes: number
+}
+
+/**
+ * The links of a block in their order, for dag-pb, dag-cbor, dag-json and raw.
+ * Errors: UnsupportedCodecError, MalformedError.
+ */
+export function linksOf(cid: CID, bytes: Uint8Array): Link[] {
+  try {
+    switch (cid.code) {
+      case raw.code:
+        return []
+      case dagPb.code:
+        return dagPb.decode(bytes).Links.map((link) => ({ cid: link.Hash, dagBytes: link.Tsize ?? 0 }))
+      case dagCbor.code:
+        return linksWithin(dagCbor.decode(bytes))
+      case dagJson.code:
+        return linksWithin(dagJson.decode(bytes))
+      default:
+        break
+    }
+  } catch (cause) {
+    throw new MalformedError(`${cid.toString()} does not follow its codec: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause
+    })
+  }
+  throw new UnsupportedCodecError(cid)
+}
+
+/** In depth-first order, without recursion: a value may be nested as deep as its block is long. */
+function linksWithin(value: unknown): Link[] {
+  const links: Link[] = []
+  const stack: unknown[] = [value]
+  while (stack.length > 0) {
+    const here = stack.pop()
+    if (typeof here !== 'object' || here === null || here instanceof Uint8Array) continue
+    const cid = CID.asCID(here)
+    if (cid !== null) links.push({ cid, dagBytes: 0 })
+    else stack.push(...Object.values(here).reverse())
+  }
+  return links
+}

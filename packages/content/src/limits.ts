@@ -1,0 +1,48 @@
+import { blockBytesMax, messageBytesMax } from '@shardswap/interface'
+
+/** Bounds of this package, each with its reason in docs/limits.md. */
+
+/** Bytes of blocks that are asked for, or held, ahead of a reader. */
+export const readAheadBytesMax = 32 * 1024 * 1024
+
+/** Blocks asked for at once by one reader, however small they are. */
+export const readAheadBlocksMax = 4096
+
+/** The size that a block is taken for until it is here, where nothing tells. */
+export const assumedBlockBytes = 256 * 1024
+
+/** The size that an inner node is taken for until it is here. */
+export const assumedInnerBytes = 64 * 1024
+
+/** The deepest DAG that is walked, in links from the root. */
+export const dagDepthMax = 8192
+
+/** Links from a claimed size: above it a link cannot name a lone block. */
+export const leafBytesMax = blockBytesMax
+
+/** The longest section of an archive: a CID and a block that some message could carry. */
+export const carSectionBytesMax = messageBytesMax
+
+/** The longest header of an archive: room for some 25,000 roots. */
+export const carHeaderBytesMax = 1024 * 1024
+
+/** Blocks on their way to a sink at once, and their bytes. */
+export const sinkBlocksMax = 64
+export const sinkBytesMax = 8 * 1024 * 1024
+
+/** Kubo's shape of files and directories; another figure gives other CIDs. */
+export const fileLinksMax = 174
+export const trickleRepeat = 4
+export const chunkBytesDefault = 256 * 1024
+export const chunkBytesMax = blockBytesMax - 256
+export const directoryBytesMax = 256 * 1024
+export const shardFanout = 256
+
+/** The widest shard that is read: Kubo's bound. */
+export const shardFanoutMax = 1024
+
+/** Bytes read from a file at once: a whole number of default chunks, so that none is copied. */
+export const readBytes = 4 * chunkBytesDefault
+
+/** Files of a tree that are read and written at once. */
+export const treeFilesMax = 8

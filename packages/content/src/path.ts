@@ -1,0 +1,33 @@
+import { CID, InvalidCidError } from '@shardswap/interface'
+import { base36 } from 'multiformats/bases/base36'
+
+/** A root, and the names below it. */
+export interface ContentPath {
+  readonly root: CID
+  readonly segments: string[]
+}
+
+function parseCid(text: string): CID {
+  try {
+    return text.startsWith(base36.prefix) ? CID.parse(text, base36) : CID.parse(text)
+  } catch (cause) {
+    throw new InvalidCidError(`"${text.slice(0, 200)}" is not a CID`, { cause })
+  }
+}
+
+/**
+ * Reads `CID`, `CID/path`, `/ipfs/CID/path` and `ipfs://CID/path`. Names are taken as they
+ * are, without percent-decoding; empty ones are skipped, and `..` is a name
+ * like others, so a path never leaves its root. Errors: InvalidCidError.
+ */
+export function parsePath(text: string): ContentPath {
+  const bare = text.startsWith('/ipfs/') ? text.slice(6) : text.startsWith('ipfs://') ? text.slice(7) : text
+  const [root, ...rest] = bare.split('/')
+  if (root === undefined || root === '') throw new InvalidCidError(`"${text.slice(0, 200)}" does not begin with a CID`)
+  return { root: parseCid(root), segments: rest.filter((segment) => segment !== '') }
+}
+
+/** The text form of a path, for messages. */
+export function formatPath(root: CID, segments: readonly string[]): string {
+  return [root.toString(), ...segments].join('/')
+}

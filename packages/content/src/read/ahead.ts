@@ -1,0 +1,324 @@
+/**
+ * Walks a DAG in depth-first order and keeps block requests in flight ahead of
+ * the consumer.
+ *
+ * The entries not yet consumed form a list in depth-first order. A cursor goes
+ * along it and starts requests while the bytes asked for or held stay within a
+ * window. When an inner node arrives, however far ahead, its children take
+ * their places right behind it and the cursor goes back to the first of them:
+ * so the earliest missing block is always the next one asked for. An inner node
+ * whose children alone could fill the window counts as all of them until it is
+ * here; the next such node is asked for once the cursor enters the children of
+ * the one before, so that no border between subtrees costs a round trip.
+ */
+import { isIdentity } from '@shardswap/hashes'
+import { blockKey, type AbortOptions, type BlockSource, type CID } from '@shardswap/interface'
+import { TooDeepError } from '../errors.ts'
+import * as limits from '../limits.ts'
+import { identityBytes, throwIfAborted } from '../local.ts'
+
+/** A node that is to be read. */
+export interface Planned<C> {
+  readonly cid: CID
+  /** Bytes of the blocks from here down, as a parent states them; 0 where nothing tells. */
+  readonly span: number
+  readonly context: C
+  /** Bytes that are here already; empty ones for what need not be read at all. */
+  readonly bytes?: Uint8Array
+}
+
+/** A node that was read, and what `open` made of it. */
+export interface Read<C, V> extends Planned<C> {
+  readonly bytes: Uint8Array
+  readonly value: V
+  readonly depth: number
+}
+
+export interface ReadAheadOptions<C, V> extends AbortOptions {
+  readonly source: BlockSource
+  readonly roots: readonly Planned<C>[]
+  /** Called once for each node as it arrives, perhaps long before it is consumed. */
+  open(node: Planned<C>, bytes: Uint8Array): { value: V; children: readonly Planned<C>[] }
+  /** Nodes that are left out with all below them. Asked before a request and again in order. */
+  skip?(node: Planned<C>): boolean
+  readonly readAheadBytesMax?: number | undefined
+  readonly readAheadBlocksMax?: number | undefined
+  readonly dagDepthMax?: number | undefined
+}
+
+interface Entry<C, V> {
+  readonly planned: Planned<C>
+  readonly depth: number
+  state: 'idle' | 'loading' | 'ready' | 'failed'
+  /** Whether the cursor is beyond it. */
+  passed: boolean
+  charge: number
+  bytes: Uint8Array | undefined
+  value: V | undefined
+  error: unknown
+  /** For the first child of a wide parent: what stood behind the parent. */
+  after: Entry<C, V> | undefined
+  next: Entry<C, V> | undefined
+}
+
+function entryOf<C, V>(planned: Planned<C>, depth: number): Entry<C, V> {
+  return {
+    planned,
+    depth,
+    state: 'idle',
+    passed: false,
+    charge: 0,
+    bytes: undefined,
+    value: undefined,
+    error: undefined,
+    after: undefined,
+    next: undefined
+  }
+}
+
+function isWide(planned: Planned<unknown>): boolean {
+  return planned.span > limits.leafBytesMax
+}
+
+class Walk<C, V> {
+  readonly #options: ReadAheadOptions<C, V>
+  readonly #bytesMax: number
+  readonly #blocksMax: number
+  readonly #depthMax: number
+  readonly #abort = new AbortController()
+  readonly #loads = new Map<string, Promise<Uint8Array>>()
+  #head: Entry<C, V> | undefined
+  #cursor: Entry<C, V> | undefined
+  #held = 0
+  #inFlight = 0
+  /** The least that a block is taken for, once one was larger than its parent said. */
+  #floor = 0
+  #filling = false
+  #wake: (() => void) | undefined
+
+  constructor(options: ReadAheadOptions<C, V>) {
+    this.#options = options
+    this.#bytesMax = options.readAheadBytesMax ?? limits.readAheadBytesMax
+    this.#blocksMax = options.readAheadBlocksMax ?? limits.readAheadBlocksMax
+    this.#depthMax = options.dagDepthMax ?? limits.dagDepthMax
+    this.#head = this.#insert(options.roots, 0, undefined)
+    this.#cursor = this.#head
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  readonly #onAbort = (): void => {
+    this.#abort.abort(this.#options.signal?.reason)
+    this.#wake?.()
+  }
+
+  /** The next node in order, or undefined after the last. */
+  async take(): Promise<Read<C, V> | undefined> {
+    for (;;) {
+      throwIfAborted(this.#options.signal)
+      const head = this.#head
+      if (head === undefined) return undefined
+      if (this.#options.skip?.(head.planned) === true) {
+        this.#dropSubtree(head)
+        continue
+      }
+      if (head.state === 'idle') this.#startHead(head)
+      this.#fill()
+      if (head.state === 'failed') throw head.error
+      if (head.state === 'ready') return this.#consume(head)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = undefined
+    }
+  }
+
+  close(): void {
+    this.#options.signal?.removeEventListener('abort', this.#onAbort)
+    this.#head = undefined
+    this.#cursor = undefined
+    if (this.#inFlight > 0) this.#abort.abort()
+  }
+
+  #consume(head: Entry<C, V>): Read<C, V> {
+    this.#remove(head)
+    this.#fill()
+    return { ...head.planned, bytes: head.bytes as Uint8Array, value: head.value as V, depth: head.depth }
+  }
+
+  #remove(head: Entry<C, V>): void {
+    if (this.#cursor === head) this.#cursor = head.next
+    this.#head = head.next
+    this.#held -= head.charge
+    head.charge = 0
+  }
+
+  #dropSubtree(head: Entry<C, V>): void {
+    this.#remove(head)
+    // A load that is still under way finds its entry gone from the list.
+    if (head.state === 'loading') head.state = 'failed'
+    while (this.#head !== undefined && this.#head.depth > head.depth) {
+      const below = this.#head
+      this.#remove(below)
+      if (below.state === 'loading') below.state = 'failed'
+    }
+  }
+
+  /** The consumer waits for this one: it starts whatever the window says. */
+  #startHead(head: Entry<C, V>): void {
+    if (this.#cursor === head) {
+      head.passed = true
+      this.#cursor = head.next
+    }
+    this.#start(head, this.#estimate(head.planned))
+  }
+
+  #fill(): void {
+    if (this.#filling) return
+    this.#filling = true
+    while (this.#cursor !== undefined && this.#cursor.state !== 'failed' && this.#inFlight < this.#blocksMax) {
+      const entry = this.#cursor
+      if (entry.state === 'idle' && this.#options.skip?.(entry.planned) !== true) {
+        if (!this.#fits(entry.planned)) break
+        entry.passed = true
+        this.#cursor = entry.next
+        this.#start(entry, this.#estimate(entry.planned))
+        continue
+      }
+      // One that was asked for early counts in full once the cursor goes beyond it.
+      if (entry.state === 'loading') this.#recharge(entry, this.#estimate(entry.planned))
+      entry.passed = true
+      this.#cursor = entry.next
+    }
+    this.#filling = false
+  }
+
+  #fits(planned: Planned<C>): boolean {
+    if (planned.bytes !== undefined) return this.#held < this.#bytesMax
+    if (isWide(planned)) return this.#held < this.#bytesMax
+    return this.#held + this.#estimate(planned) <= this.#bytesMax
+  }
+
+  #estimate(planned: Planned<C>): number {
+    if (planned.bytes !== undefined) return planned.bytes.byteLength
+    if (isWide(planned)) return planned.span
+    return Math.max(planned.span === 0 ? limits.assumedBlockBytes : planned.span, this.#floor)
+  }
+
+  #recharge(entry: Entry<C, V>, charge: number): void {
+    this.#held += charge - entry.charge
+    entry.charge = charge
+  }
+
+  #start(entry: Entry<C, V>, charge: number): void {
+    this.#recharge(entry, charge)
+    const { cid, bytes } = entry.planned
+    if (bytes !== undefined) this.#arrive(entry, bytes)
+    else if (isIdentity(cid)) this.#arriveIdentity(entry)
+    else this.#request(entry)
+    if (entry.after !== undefined) this.#startNextWide(entry.after)
+  }
+
+  #startNextWide(from: Entry<C, V>): void {
+    let entry: Entry<C, V> | undefined = from
+    for (let hops = 0; entry !== undefined && entry.state !== 'idle' && hops < 8; hops++) entry = entry.next
+    if (entry === undefined || entry.state !== 'idle' || !isWide(entry.planned) || this.#inFlight >= this.#blocksMax) return
+    if (this.#options.skip?.(entry.planned) !== true) this.#start(entry, limits.assumedInnerBytes)
+  }
+
+  #arriveIdentity(entry: Entry<C, V>): void {
+    try {
+      this.#arrive(entry, identityBytes(entry.planned.cid))
+    } catch (error) {
+      this.#fail(entry, error)
+    }
+  }
+
+  #request(entry: Entry<C, V>): void {
+    entry.state = 'loading'
+    this.#inFlight++
+    this.#load(entry.planned.cid).then(
+      (bytes) => {
+        this.#inFlight--
+        if (entry.state === 'loading') this.#arrive(entry, bytes)
+        this.#fill()
+      },
+      (error: unknown) => {
+        this.#inFlight--
+        if (entry.state === 'loading') this.#fail(entry, error)
+      }
+    )
+  }
+
+  /** One request for all entries that wait for the same block. */
+  #load(cid: CID): Promise<Uint8Array> {
+    const key = blockKey(cid)
+    const shared = this.#loads.get(key)
+    if (shared !== undefined) return shared
+    const load = this.#options.source.get(cid, { signal: this.#abort.signal }).finally(() => this.#loads.delete(key))
+    this.#loads.set(key, load)
+    return load
+  }
+
+  #arrive(entry: Entry<C, V>, bytes: Uint8Array): void {
+    const estimate = isWide(entry.planned) ? bytes.byteLength : this.#estimate(entry.planned)
+    if (bytes.byteLength > estimate) this.#floor = Math.min(bytes.byteLength, limits.leafBytesMax)
+    this.#recharge(entry, bytes.byteLength)
+    try {
+      const { value, children } = this.#options.open(entry.planned, bytes)
+      const first = children[0]
+      if (first !== undefined && entry.depth >= this.#depthMax) throw new TooDeepError(first.cid, this.#depthMax)
+      entry.bytes = bytes
+      entry.value = value
+      entry.state = 'ready'
+      if (first !== undefined) this.#insertBehind(entry, children)
+    } catch (error) {
+      this.#fail(entry, error)
+      return
+    }
+    if (entry === this.#head) this.#wake?.()
+  }
+
+  #fail(entry: Entry<C, V>, error: unknown): void {
+    entry.state = 'failed'
+    entry.error = error
+    // The cursor stops here: what is behind it will not be consumed.
+    if (entry === this.#head) this.#wake?.()
+  }
+
+  #insertBehind(entry: Entry<C, V>, children: readonly Planned<C>[]): void {
+    const after = entry.next
+    const first = this.#insert(children, entry.depth + 1, after)
+    if (first === undefined) return
+    if (isWide(entry.planned) && after !== undefined) first.after = after
+    entry.next = first
+    if (entry.passed) this.#cursor = first
+  }
+
+  #insert(planned: readonly Planned<C>[], depth: number, after: Entry<C, V> | undefined): Entry<C, V> | undefined {
+    let next = after
+    for (let i = planned.length - 1; i >= 0; i--) {
+      const entry = entryOf<C, V>(planned[i] as Planned<C>, depth)
+      entry.next = next
+      next = entry
+    }
+    return next
+  }
+}
+
+/**
+ * The nodes of a DAG in depth-first order, parents before children. What is in
+ * flight is cancelled when the consumer stops. Errors come where their node
+ * stands in the order: those of the source, those of `open`, TooDeepError.
+ */
+export async function* readAhead<C, V>(options: ReadAheadOptions<C, V>): AsyncGenerator<Read<C, V>, void, undefined> {
+  const walk = new Walk<C, V>(options)
+  try {
+    for (;;) {
+      const node = await walk.take()
+      if (node === undefined) return
+      yield node
+    }
+  } finally {
+    walk.close()
+  }
+}

@@ -1,0 +1,150 @@
+import { type BlockSink, InvalidParametersError } from '@shardswap/interface'
+import { throwIfAborted } from '../local.ts'
+import type { AddedEntry, AddOptions, AddSource } from '../types.ts'
+import { putDirectory } from './directory.ts'
+import { type Attributes, type Child, formatOf, makeSymlink, type Format, type Named } from './encode.ts'
+import { chunkBytesOf, type Layout, putFile } from './file.ts'
+import { BoundedSink } from './sink.ts'
+
+/** A directory being gathered: its block is made once all its entries are known. */
+interface Folder {
+  readonly path: string
+  readonly entries: Map<string, Folder | Child>
+  attributes: Attributes
+}
+
+function folder(path: string): Folder {
+  return { path, entries: new Map(), attributes: {} }
+}
+
+function isFolder(entry: Folder | Child): entry is Folder {
+  return 'entries' in entry
+}
+
+interface Job {
+  readonly sink: BoundedSink
+  readonly options: AddOptions
+  readonly format: Format
+  readonly layout: Layout
+  readonly onBytes: (bytes: number) => void
+}
+
+/**
+ * Adds files, directories and symlinks. An entry comes out once its blocks are
+ * in the sink: files as they are read, directories after all that is in them,
+ * the root last. Without `wrapWithDirectory` each first name is a root of its
+ * own. A file with the path '' is named by its CID.
+ * Errors: InvalidParametersError, AbortError, those of contents and of the sink.
+ */
+export async function* add(
+  sources: AsyncIterable<AddSource> | Iterable<AddSource>,
+  sink: BlockSink,
+  options: AddOptions = {}
+): AsyncGenerator<AddedEntry, void, undefined> {
+  const job = jobOf(sink, options)
+  const root = folder('')
+  try {
+    for await (const source of sources) {
+      throwIfAborted(options.signal)
+      const added = await addOne(job, root, source)
+      if (added !== undefined) yield added
+    }
+    yield* closeFolders(job, root, options.wrapWithDirectory === true)
+  } finally {
+    await job.sink.settle()
+  }
+}
+
+function jobOf(sink: BlockSink, options: AddOptions): Job {
+  let taken = 0
+  return {
+    sink: new BoundedSink(sink, options),
+    options,
+    format: formatOf(options),
+    layout: { chunkBytes: chunkBytesOf(options.chunker), trickle: options.trickle === true },
+    onBytes: (bytes) => {
+      taken += bytes
+      options.onProgress?.(taken)
+    }
+  }
+}
+
+async function addOne(job: Job, root: Folder, source: AddSource): Promise<AddedEntry | undefined> {
+  const names = namesOf(source.path)
+  const attributes: Attributes = { mode: source.mode, mtime: source.mtime }
+  if (source.content === undefined && source.symlinkTarget === undefined) {
+    folderAt(root, names).attributes = attributes
+    return undefined
+  }
+  const child = await putEntry(job, source, attributes)
+  await job.sink.drain()
+  const name = names.pop() ?? child.cid.toString()
+  const parent = folderAt(root, names)
+  if (parent.entries.has(name)) throw new InvalidParametersError(`two things to add are named "${source.path}"`)
+  parent.entries.set(name, child)
+  return { path: source.path === '' ? name : source.path, cid: child.cid, size: BigInt(child.dagBytes) }
+}
+
+async function putEntry(job: Job, source: AddSource, attributes: Attributes): Promise<Child> {
+  if (source.content !== undefined) {
+    return await putFile(job.sink, formatFor(job, attributes), job.layout, source.content, attributes, job.onBytes)
+  }
+  const made = makeSymlink(job.format, source.symlinkTarget ?? '', attributes)
+  await job.sink.put(made.cid, made.block)
+  return made
+}
+
+/** A raw block has no room for mode and time: as in Kubo, a file with either has no raw leaves. */
+function formatFor(job: Job, { mode, mtime }: Attributes): Format {
+  if (mode === undefined && mtime === undefined) return job.format
+  if (job.options.rawLeaves === true) throw new InvalidParametersError('raw leaves have no room for mode and modification time')
+  return { ...job.format, rawLeaves: false }
+}
+
+function namesOf(path: string): string[] {
+  if (path === '') return []
+  const names = path.split('/')
+  for (const name of names) {
+    if (name === '' || name === '.' || name === '..') throw new InvalidParametersError(`"${path}" is not a path of plain names`)
+  }
+  return names
+}
+
+function folderAt(root: Folder, names: readonly string[]): Folder {
+  let here = root
+  for (const [i, name] of names.entries()) {
+    let next = here.entries.get(name)
+    if (next === undefined) {
+      next = folder(names.slice(0, i + 1).join('/'))
+      here.entries.set(name, next)
+    }
+    if (!isFolder(next)) throw new InvalidParametersError(`"${names.slice(0, i + 1).join('/')}" is both a file and a directory`)
+    here = next
+  }
+  return here
+}
+
+/** Makes directories from the deepest up, without recursion: a tree may be deep. */
+async function* closeFolders(job: Job, root: Folder, wrap: boolean): AsyncGenerator<AddedEntry, void, undefined> {
+  const stack: { folder: Folder; made: Named[]; rest: Iterator<[string, Folder | Child]>; name: string }[] = []
+  const enter = (folder: Folder, name: string): void => {
+    stack.push({ folder, made: [], rest: folder.entries.entries(), name })
+  }
+  enter(root, '')
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    const next = top.rest.next()
+    if (next.done !== true) {
+      const [name, entry] = next.value
+      if (isFolder(entry)) enter(entry, name)
+      else top.made.push({ name, cid: entry.cid, dagBytes: entry.dagBytes })
+      continue
+    }
+    stack.pop()
+    const parent = stack.at(-1)
+    if (parent === undefined && !wrap) return
+    const { cid, dagBytes } = await putDirectory(job.sink, job.format, top.made, top.folder.attributes)
+    await job.sink.drain()
+    yield { path: top.folder.path, cid, size: BigInt(dagBytes) }
+    parent?.made.push({ name: top.name, cid, dagBytes })
+  }
+}
