@@ -4,17 +4,17 @@ import type { Source } from './source.ts'
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Files and the files that they import by a relative path; types count too. */
+/** Files and the files that they import by a relative path. Types are gone when the code runs, and tie no knot. */
 export function fileGraph(sources: readonly Source[]): Graph {
   return new Map(
     sources.map(({ path, imports }) => {
-      const relative = imports.filter(({ specifier }) => specifier.startsWith('.'))
+      const relative = imports.filter(({ specifier, typeOnly }) => specifier.startsWith('.') && !typeOnly)
       return [path, new Set(relative.map(({ specifier }) => join(dirname(path), specifier)))]
     })
   )
 }
 
-/** Packages of ours and the packages of ours that their sources import. */
+/** Packages of ours and the packages of ours that their sources import, be it types alone: each needs the other to be built. */
 export function packageGraph(sources: readonly Source[]): Graph {
   const graph = new Map<string, Set<string>>()
   for (const { path, imports } of sources) {

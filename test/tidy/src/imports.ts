@@ -36,7 +36,15 @@ export const importTable: Readonly<Record<string, Allowed>> = {
   },
   content: {
     ours: ['interface', 'hashes'],
-    others: ['@ipld/*', 'ipfs-unixfs', 'ipfs-unixfs-importer', 'ipfs-unixfs-exporter', 'interface-blockstore', 'multiformats'],
+    others: [
+      '@ipld/*',
+      'ipfs-unixfs',
+      'ipfs-unixfs-importer',
+      'ipfs-unixfs-exporter',
+      '@multiformats/murmur3',
+      'interface-blockstore',
+      'multiformats'
+    ],
     node: ['node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'node:stream/promises', 'node:crypto']
   },
   peer: {

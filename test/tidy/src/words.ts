@@ -43,8 +43,8 @@ export function shortcuts({ path, text, tree, comments }: Source): Finding[] {
 }
 
 const testFunctions = new Set(['it', 'test', 'describe'])
-const labelShape = /^(?:\[(?:B|C|P|I|F)[1-9]\d*\] ?)+\S/
-const highestLabel: Readonly<Record<string, number>> = { B: 27, C: 8, P: 22, I: 16, F: 60 }
+const labelShape = /^(?:\[(?:[BCPI][1-9]\d*|F\d\d)\] ?)+\S/
+const highestLabel: Readonly<Record<string, number>> = { B: 27, C: 8, P: 22, I: 16, F: 87 }
 
 function titleComplaint(title: string): string | undefined {
   const labels = [...title.matchAll(/\[\s*([A-Za-z])-?(\d+)\s*\]/g)]

@@ -8,7 +8,7 @@ export const root = join(import.meta.dirname, '../../..')
 const patterns = ['packages/*/{src,test}/**/*.ts', 'test/*/{src,test}/**/*.ts', 'scripts/**/*.ts', 'examples/**/*.ts', '*.ts']
 
 function isOurs(path: string): boolean {
-  return !/(^|\/)(node_modules|dist)\//.test(path)
+  return !/(^|\/)(node_modules|dist|generated)\//.test(path)
 }
 
 /** Paths of every TypeScript file that we wrote, relative to the root, in order. */
