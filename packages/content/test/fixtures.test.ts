@@ -58,7 +58,7 @@ describe('adding what Kubo added', () => {
 
   it('offers the options of all lines but the content-defined chunkers and inlining', () => {
     const others = files.filter((line) => line.note.includes('ipfs add') && optionsOf(line.note) === undefined).map((line) => line.car)
-    expect(others).toEqual(['file-rabin.car', 'file-buzhash.car', 'file-inline.car']))
+    expect(others).toEqual(['file-rabin.car', 'file-buzhash.car', 'file-inline.car'])
   })
 
   it.each(ours)('$car: $note', async ({ car, root, options }) => {
