@@ -8,6 +8,8 @@ export interface PeerLimits {
   readonly wantsInFlightStart: number
   /** Want-blocks in flight at one peer, at most. */
   readonly wantsInFlightMax: number
+  /** Wants left standing at one peer that said DONT_HAVE, at most. */
+  readonly standingWantsMax: number
   /** Bytes of want-blocks in flight at one peer, at most. */
   readonly inFlightBytesPerPeerMax: number
   /** Bytes of want-blocks in flight over all peers, at most: what can arrive at once. */
@@ -61,6 +63,7 @@ export const defaultLimits: PeerLimits = {
   giveUpMs: 60_000,
   wantsInFlightStart: 8,
   wantsInFlightMax: 512,
+  standingWantsMax: 256,
   inFlightBytesPerPeerMax: 12 * MiB,
   inFlightBytesMax: 64 * MiB,
   getManyBytesMax: 32 * MiB,
@@ -94,8 +97,10 @@ export function peerLimits(changes: Partial<PeerLimits> = {}): PeerLimits {
       throw new InvalidParametersError(`limit ${name} must be a finite number of at least 1, not ${String(value)}`)
     }
   }
-  if (limits.wantsInFlightMax > wantsPerPeerMax) {
-    throw new InvalidParametersError(`limit wantsInFlightMax must not exceed ${wantsPerPeerMax}: servers keep no more`)
+  if (limits.wantsInFlightMax + limits.standingWantsMax > wantsPerPeerMax) {
+    throw new InvalidParametersError(
+      `limits wantsInFlightMax and standingWantsMax together must not exceed ${wantsPerPeerMax}: servers keep no more`
+    )
   }
   if (limits.wantsInFlightStart > limits.wantsInFlightMax) {
     throw new InvalidParametersError('limit wantsInFlightStart must not exceed wantsInFlightMax')

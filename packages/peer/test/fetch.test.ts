@@ -183,9 +183,7 @@ describe('callers', () => {
     await expect(waiting).rejects.toThrow(StoppedError)
     await expect(session.get(rawBlock('nowhere').cid)).rejects.toThrow(StoppedError)
     const other = peer.get(rawBlock('nowhere').cid)
-    const stopped = expect(other).rejects.toThrow(StoppedError)
-    await peer.stop()
-    await stopped
+    await Promise.all([expect(other).rejects.toThrow(StoppedError), peer.stop()])
   })
 
   it('see what happens to their want', async () => {

@@ -17,11 +17,19 @@ export function moveAsk(want: Want, peer: PeerState, next: AskPhase, nowMs: numb
   return ask
 }
 
-/** Forgets an ask. */
-export function dropAsk(ask: Ask): void {
+/** Ends an ask. The peer's past keeps its key, so that a late block is told from an unasked one. */
+export function dropAsk(ask: Ask, pastWantsMax: number): void {
+  const { want, peer } = ask
   leave(ask)
-  ask.want.asks.delete(ask.peer.key)
-  ask.peer.asks.delete(ask.want.key)
+  want.asks.delete(peer.key)
+  peer.asks.delete(want.key)
+  peer.past.delete(want.key)
+  peer.past.add(want.key)
+  if (peer.past.size <= pastWantsMax) return
+  for (const oldest of peer.past) {
+    peer.past.delete(oldest)
+    return
+  }
 }
 
 function enter(ask: Ask, nowMs: number): void {
@@ -35,6 +43,8 @@ function enter(ask: Ask, nowMs: number): void {
   } else if (state.phase === 'have-asked') {
     want.havesAsked += 1
     if (want.havesAsked === 1) for (const session of want.sessions) session.discoveries += 1
+  } else if (state.phase === 'dont-have') {
+    peer.standing += 1
   }
 }
 
@@ -47,6 +57,8 @@ function leave(ask: Ask): void {
   } else if (state.phase === 'have-asked') {
     want.havesAsked -= 1
     if (want.havesAsked === 0) for (const session of want.sessions) session.discoveries -= 1
+  } else if (state.phase === 'dont-have') {
+    peer.standing -= 1
   }
 }
 

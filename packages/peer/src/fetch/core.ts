@@ -2,7 +2,7 @@ import type { BlockKey, CID, PeerKey, Random } from '@shardswap/interface'
 import type { PeerLimits } from '../limits.ts'
 import { dropAsk, joinWant, leaveWant, moveAsk, standsAtRemote } from './asks.ts'
 import { expire, nextDeadlineMs } from './expiry.ts'
-import { medianRate, place, type PlacementContext } from './placement.ts'
+import { hasSpace, medianRate, place, type PlacementContext } from './placement.ts'
 import { probe } from './probe.ts'
 import { newPeer, newSession, newWant, type Counters, type PeerState, type SessionState, type Want } from './state.ts'
 import { sampleBytes, sampleLatency, timeoutMs } from './timing.ts'
@@ -114,7 +114,7 @@ export class FetchCore {
     peer.connected = false
     for (const ask of peer.asks.values()) {
       const { want } = ask
-      dropAsk(ask)
+      dropAsk(ask, this.limits.pastWantsMax)
       this.#requeue(want)
     }
     peer.limit = Math.min(peer.limit, this.limits.wantsInFlightStart)
@@ -226,6 +226,7 @@ export class FetchCore {
 
   #decideSession(session: SessionState, commands: Command[], budget: number, nowMs: number): number {
     if (session.urgent.size === 0 && session.queue.size === 0) return budget
+    if (this.#allFull(session)) return budget
     const medianBytesPerMs = medianRate(session, this.peers)
     const context: PlacementContext = { peers: this.peers, limits: this.limits, random: this.#random, nowMs, medianBytesPerMs }
     let looked = 0
@@ -255,6 +256,18 @@ export class FetchCore {
     return budget
   }
 
+  /** Whether every provider of the session is at its limits, so that nothing of it can go out now. */
+  #allFull(session: SessionState): boolean {
+    let anybody = false
+    for (const key of session.providers.keys()) {
+      const peer = this.peers.get(key)
+      if (peer === undefined || !peer.connected) continue
+      if (hasSpace(peer, session.averageBytes, this.limits)) return false
+      anybody = true
+    }
+    return anybody
+  }
+
   #askBlock(want: Want, peer: PeerState, session: SessionState, commands: Command[], nowMs: number): void {
     const deadlineMs = nowMs + timeoutMs(peer, this.limits)
     const sequence = peer.nextSequence++
@@ -271,15 +284,19 @@ export class FetchCore {
   }
 
   #park(want: Want, session: SessionState, untilMs: number | undefined, commands: Command[], nowMs: number): void {
-    const backoffMs = Math.min(this.limits.askAgainMs * 2 ** Math.min(want.parkings, 10), 60_000)
+    want.parkedUntilMs = untilMs ?? nowMs + this.#restMs(want)
     want.parkings += 1
-    want.parkedUntilMs = untilMs ?? nowMs + backoffMs
     session.parked.set(want.key, want)
     if (session.fixed === undefined && session.nextSearchAtMs <= nowMs) {
       session.searches += 1
       session.nextSearchAtMs = nowMs + Math.min(1000 * 2 ** session.searches, 60_000)
       commands.push({ type: 'find-providers', session: session.id, cid: want.cid })
     }
+  }
+
+  /** How long a want that nobody has rests before it is asked for again. */
+  #restMs(want: Want): number {
+    return Math.min(this.limits.askAgainMs * 2 ** Math.min(want.parkings, 10), 60_000)
   }
 
   #receiveHave(want: Want, peer: PeerState, phase: string, nowMs: number): void {
@@ -305,7 +322,13 @@ export class FetchCore {
       if (misses + 1 >= missesMax) session.providers.delete(peer.key)
       else session.providers.set(peer.key, misses + 1)
     }
-    moveAsk(want, peer, { phase: 'dont-have', atMs: nowMs }, nowMs)
+    if (peer.standing < this.limits.standingWantsMax) {
+      moveAsk(want, peer, { phase: 'dont-have', atMs: nowMs }, nowMs)
+    } else {
+      // Enough of our wants stand there: this one is taken back, and asked again when its turn comes.
+      this.#pending.push({ type: 'cancel', peer: peer.key, cid: want.cid, key: want.key })
+      moveAsk(want, peer, { phase: 'timed-out', untilMs: nowMs + this.#restMs(want) }, nowMs)
+    }
     this.#requeue(want)
   }
 
@@ -346,8 +369,7 @@ export class FetchCore {
       if (peer.key !== deliveredBy && standsAtRemote(state)) {
         this.#pending.push({ type: 'cancel', peer: peer.key, cid: want.cid, key: want.key })
       }
-      remember(peer, want.key, this.limits.pastWantsMax)
-      dropAsk(ask)
+      dropAsk(ask, this.limits.pastWantsMax)
     }
     for (const session of want.sessions) leaveWant(want, session)
     this.wants.delete(want.key)
@@ -377,7 +399,7 @@ export class FetchCore {
     peer.shutOutUntilMs = nowMs + this.limits.shutOutMs
     for (const ask of peer.asks.values()) {
       if (standsAtRemote(ask.state)) this.#pending.push({ type: 'cancel', peer: key, cid: ask.want.cid, key: ask.want.key })
-      dropAsk(ask)
+      dropAsk(ask, this.limits.pastWantsMax)
       this.#requeue(ask.want)
     }
     return true
@@ -413,15 +435,5 @@ function count(total: Counters, peer: Counters, bytes: number): void {
   for (const counters of [total, peer]) {
     counters.blocks += 1
     counters.bytes += bytes
-  }
-}
-
-function remember(peer: PeerState, key: BlockKey, max: number): void {
-  peer.past.delete(key)
-  peer.past.add(key)
-  if (peer.past.size <= max) return
-  for (const oldest of peer.past) {
-    peer.past.delete(oldest)
-    return
   }
 }

@@ -79,6 +79,8 @@ export interface PeerState {
   readonly asks: Map<BlockKey, Ask>
   inFlight: number
   inFlightBytes: number
+  /** Wants that it said DONT_HAVE to and keeps, should it get them later. */
+  standing: number
   /** Want-blocks that it may have in flight now (B11–B15). */
   limit: number
   latencyMs: number | undefined
@@ -112,6 +114,7 @@ export function newPeer(key: PeerKey, limits: PeerLimits, nowMs: number): PeerSt
     asks: new Map(),
     inFlight: 0,
     inFlightBytes: 0,
+    standing: 0,
     limit: limits.wantsInFlightStart,
     latencyMs: undefined,
     latencyVariationMs: 0,
