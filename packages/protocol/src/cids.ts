@@ -1,5 +1,6 @@
 import { CID, InvalidCidError, MalformedError } from '@shardswap/interface'
 import type { Reader } from 'protons-runtime'
+import type { Slab } from './slab.ts'
 import type { CidPrefix } from './types.ts'
 import { readMultiformatsVarint } from './varint.ts'
 
@@ -16,19 +17,19 @@ const v0PrefixBytes = Uint8Array.of(0, dagPbCode, sha2256Code, sha2256Bytes)
 
 /**
  * Reads the CID that fills the reader from its position to its end, by the
- * rules of go-cid. The CID's bytes are copied, so that it pins nothing of the
- * message. Undefined where the CID is well-formed and not for us: identity,
+ * rules of go-cid. The CID's bytes are copied to the slab, so that it pins
+ * nothing of the message. Undefined where the CID is well-formed and not for us: identity,
  * longer than `bytesMax`, or with a code that a number cannot hold. Errors:
  * MalformedError.
  */
-export function readCid(reader: Reader, bytesMax: number): CID | undefined {
+export function readCid(reader: Reader, bytesMax: number, slab: Slab): CID | undefined {
   const start = reader.pos
   const end = reader.len
   const { buf } = reader
   if (end === start) throw new MalformedError('a CID is missing')
   if (end - start > 2 && buf[start] === sha2256Code && buf[start + 1] === sha2256Bytes) {
     if (end - start !== 34) throw new MalformedError('a CIDv0 has a wrong length')
-    return cidOfBytes(buf.slice(start, end), 0, dagPbCode, sha2256Code, 0, 2)
+    return cidOfBytes(slab.copy(buf, start, end, buf.byteLength - start), 0, dagPbCode, sha2256Code, 0, 2)
   }
   const version = readMultiformatsVarint(reader)
   if (version !== 1) throw new MalformedError('a CID has an unknown version')
@@ -40,7 +41,7 @@ export function readCid(reader: Reader, bytesMax: number): CID | undefined {
   if (digestBytes > digestBytesMaxGo || digestAt + digestBytes !== end) throw new MalformedError('a CID has a wrong length')
   if (end - start > bytesMax || hashCode === identityCode) return undefined
   if (!Number.isSafeInteger(codec) || !Number.isSafeInteger(hashCode)) return undefined
-  return cidOfBytes(buf.slice(start, end), 1, codec, hashCode, multihashAt - start, digestAt - start)
+  return cidOfBytes(slab.copy(buf, start, end, buf.byteLength - start), 1, codec, hashCode, multihashAt - start, digestAt - start)
 }
 
 function cidOfBytes(bytes: Uint8Array, version: 0 | 1, codec: number, hashCode: number, multihashAt: number, digestAt: number): CID {

@@ -3,6 +3,7 @@ import { reader as createReader, type Reader } from 'protons-runtime'
 import { readCid, readPrefix, v0Prefix } from './cids.ts'
 import { defaultDecodeLimits } from './limits.ts'
 import { Merge } from './merge.ts'
+import { Slab } from './slab.ts'
 import type { DecodedMessage, DecodeLimits, WireBlock } from './types.ts'
 import { readBool, readEnd, readInt32, readTag, skipField } from './varint.ts'
 
@@ -29,6 +30,7 @@ interface Draft {
   readonly reader: Reader
   readonly limits: DecodeLimits
   readonly merge: Merge
+  readonly slab: Slab
   readonly rawBlocks: WireBlock[]
   readonly payload: WireBlock[]
   full: boolean
@@ -53,6 +55,7 @@ export function decodeMessage(bytes: Uint8Array, limits?: Partial<DecodeLimits>)
     reader: createReader(plain(bytes)),
     limits: all,
     merge: new Merge(all),
+    slab: new Slab(),
     rawBlocks: [],
     payload: [],
     full: false,
@@ -71,7 +74,7 @@ export function decodeMessage(bytes: Uint8Array, limits?: Partial<DecodeLimits>)
   }
 }
 
-/** A Buffer's `slice` would be a view; a plain Uint8Array's is the copy that we mean. */
+/** A Buffer's slices are Buffers, and their `slice` is a view where others expect a copy. */
 function plain(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
@@ -167,7 +170,7 @@ function cidWithin(draft: Draft, start: number, end: number): CID | undefined {
   const { reader } = draft
   reader.pos = start
   reader.len = end
-  return readCid(reader, draft.limits.cidBytesMax)
+  return readCid(reader, draft.limits.cidBytesMax, draft.slab)
 }
 
 function readRawBlock(draft: Draft): void {

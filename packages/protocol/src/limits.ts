@@ -24,3 +24,6 @@ export const lengthPrefixBytesMax = 5
 
 /** Arrivals below so many bytes are joined, so that a frame that comes byte by byte costs bytes, not objects. */
 export const smallArrivalBytes = 4 * 1024
+
+/** The CIDs of one message share buffers of so many bytes, some 56 CIDs: one that is kept pins no more. */
+export const slabBytesMax = 2 * 1024

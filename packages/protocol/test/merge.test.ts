@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeMessage } from '../src/index.ts'
 import { digestHex, hex } from './make.ts'
 import { meaning } from './meaning.ts'
+import { toHex } from './reference.ts'
 
 /** A field with a length: tag, length, contents, all in hex; contents below 128 bytes. */
 function field(tag: string, ...contents: string[]): string {
@@ -72,9 +73,17 @@ describe('the fields of a message', () => {
     const frame = hex(wantlist(entry(a)) + payload('01551220', '0102') + presence(b))
     const message = decodeMessage(frame)
     expect(message.blocks[0]?.data.buffer).toBe(frame.buffer)
-    expect(message.entries[0]?.cid.bytes.buffer.byteLength).toBe(36)
+    expect(message.entries[0]?.cid.bytes.buffer).not.toBe(frame.buffer)
     frame.fill(0)
     expect(meaning(message)).toMatchObject({ entries: [{ cid: a }], presences: [{ cid: b }] })
+  })
+
+  it('a CID that is kept pins 2 KiB at most', () => {
+    const many = Array.from({ length: 200 }, (_, i) => entry(cidHex(i)))
+    const message = decodeMessage(hex(wantlist(...many)))
+    expect(message.entries.map(({ cid }) => toHex(cid.bytes))).toEqual(Array.from({ length: 200 }, (_, i) => cidHex(i)))
+    expect(Math.max(...message.entries.map(({ cid }) => cid.bytes.buffer.byteLength))).toBe(2048)
+    expect(decodeMessage(hex(wantlist(entry(a)))).entries[0]?.cid.bytes.buffer.byteLength).toBe(36)
   })
 
   it('copies CIDs out of a Buffer too', () => {

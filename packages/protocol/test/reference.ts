@@ -1,5 +1,4 @@
 import { fromBinary } from '@bufbuild/protobuf'
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { MessageSchema, type Message } from './generated/bitswap_pb.js'
 
 /*
@@ -114,46 +113,105 @@ export function meaningOf(message: Message): Meaning | undefined {
   return { full: message.wantlist?.full ?? false, entries, blocks, presences, pendingBytes: Math.max(0, message.pendingBytes) }
 }
 
-/** The wire types of the known fields of each submessage, by field number; a string names a submessage. */
-const schema: Record<string, readonly (WireType | string)[]> = {
-  message: [WireType.LengthDelimited, 'wantlist', WireType.LengthDelimited, 'block', 'presence', WireType.Varint],
-  wantlist: [WireType.LengthDelimited, 'entry', WireType.Varint],
-  entry: [WireType.LengthDelimited, WireType.LengthDelimited, WireType.Varint, WireType.Varint, WireType.Varint, WireType.Varint],
-  block: [WireType.LengthDelimited, WireType.LengthDelimited, WireType.LengthDelimited],
-  presence: [WireType.LengthDelimited, WireType.LengthDelimited, WireType.Varint]
+/** The known fields of each submessage by number: `v` a varint, `b` bytes, else the name of a submessage. */
+const schema: Record<string, readonly string[]> = {
+  message: ['', 'wantlist', 'b', 'block', 'presence', 'v'],
+  wantlist: ['', 'entry', 'v'],
+  entry: ['', 'b', 'v', 'v', 'v', 'v'],
+  block: ['', 'b', 'b'],
+  presence: ['', 'b', 'v'],
+  unknown: []
 }
 
+class Broken extends Error {}
+
 /**
- * Whether the generated codec may be trusted on these bytes. Where a known
- * field has another wire type, or a submessage's last field runs past its end,
- * it reads on regardless; Go's protobuf takes the one for unknown and refuses
- * the other.
+ * Walks over the fields of a message by the rules of Go's protobuf, and says
+ * whether each known one has the wire type of its kind. The generated codec is
+ * no judge of the rest: it reads on where Go takes such a field for unknown,
+ * and where a field runs past the end of what holds it, Go refuses all.
+ * Throws Broken where Go does.
  */
-function isRegular(reader: BinaryReader, end: number, kind: string): boolean {
-  while (reader.pos < end) {
-    const [field, wireType] = reader.tag()
-    const expected = field === 0 ? undefined : schema[kind]?.[field]
-    if (expected === undefined) {
-      reader.skip(wireType, field)
-    } else if (typeof expected === 'string') {
-      if (wireType !== WireType.LengthDelimited) return false
-      const length = reader.uint32()
-      if (!isRegular(reader, reader.pos + length, expected)) return false
-    } else if (wireType === expected) {
-      reader.skip(wireType, field)
-    } else {
-      return false
-    }
+class Walk {
+  foreign = false
+  readonly #bytes: Uint8Array
+  #at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
   }
-  return reader.pos === end
+
+  /** To the end of the bytes, or of the group with this number. */
+  fields(kind: string, group?: bigint): void {
+    while (this.#at < this.#bytes.length) {
+      const tag = this.#varint()
+      const field = tag >> 3n
+      if (field < 1n || field >= 1n << 29n) throw new Broken()
+      const wireType = Number(tag & 7n)
+      if (wireType === 4) {
+        if (field !== group) throw new Broken()
+        return
+      }
+      const known = schema[kind]?.[Number(field)]
+      if (known !== undefined && wireType !== (known === 'v' ? 0 : 2)) this.foreign = true
+      this.#value(wireType, field, known)
+    }
+    if (group !== undefined) throw new Broken()
+  }
+
+  #value(wireType: number, field: bigint, known: string | undefined): void {
+    if (wireType === 0) this.#varint()
+    else if (wireType === 1) this.#take(8n)
+    else if (wireType === 2) this.#submessage(this.#take(this.#varint()), known)
+    else if (wireType === 3) this.fields('unknown', field)
+    else if (wireType === 5) this.#take(4n)
+    else throw new Broken()
+  }
+
+  #submessage(bytes: Uint8Array, known: string | undefined): void {
+    if (known === undefined || known.length < 2) return
+    const walk = new Walk(bytes)
+    walk.fields(known)
+    this.foreign ||= walk.foreign
+  }
+
+  #take(length: bigint): Uint8Array {
+    if (length > BigInt(this.#bytes.length - this.#at)) throw new Broken()
+    const taken = this.#bytes.subarray(this.#at, this.#at + Number(length))
+    this.#at += Number(length)
+    return taken
+  }
+
+  #varint(): bigint {
+    let value = 0n
+    for (let i = 0n; i < 10n; i++) {
+      const byte = this.#take(1n)[0] ?? 0
+      value |= BigInt(byte & 0x7f) << (7n * i)
+      if (byte < 0x80) {
+        if (value >= 1n << 64n) break
+        return value
+      }
+    }
+    throw new Broken()
+  }
 }
 
 /** The meaning of bytes; `refused` as Go would; `unknown` where the generated codec is no judge. */
 export function reference(bytes: Uint8Array): Meaning | 'refused' | 'unknown' {
+  const walk = new Walk(bytes)
   try {
-    if (!isRegular(new BinaryReader(bytes), bytes.byteLength, 'message')) return 'unknown'
+    walk.fields('message')
+  } catch (error) {
+    if (error instanceof Broken) return 'refused'
+    throw error
+  }
+  if (walk.foreign) return 'unknown'
+  let message: Message
+  try {
+    message = fromBinary(MessageSchema, bytes)
   } catch {
+    // It refuses tags and lengths in more bytes than they need, and groups 100 deep; Go does not.
     return 'unknown'
   }
-  return meaningOf(fromBinary(MessageSchema, bytes)) ?? 'refused'
+  return meaningOf(message) ?? 'refused'
 }
