@@ -30,6 +30,9 @@ export const carHeaderBytesMax = 1024 * 1024
 export const sinkBlocksMax = 64
 export const sinkBytesMax = 8 * 1024 * 1024
 
+/** Entries that were added and wait for a sink to store them. */
+export const addedEntriesMax = 256
+
 /** Kubo's shape of files and directories; another figure gives other CIDs. */
 export const fileLinksMax = 174
 export const trickleRepeat = 4
@@ -45,4 +48,4 @@ export const shardFanoutMax = 1024
 export const readBytes = 4 * chunkBytesDefault
 
 /** Files of a tree that are read and written at once. */
-export const treeFilesMax = 8
+export const treeFilesMax = 32

@@ -63,6 +63,8 @@ export interface ReadOptions extends AbortOptions {
   readonly length?: number
   /** Bytes of blocks that may be asked for ahead of the reader; a limit with a default. */
   readonly readAheadBytesMax?: number
+  /** The deepest DAG that is walked, in links from the root; a limit with a default. */
+  readonly dagDepthMax?: number
 }
 
 export interface CarImportResult {

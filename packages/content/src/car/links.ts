@@ -23,9 +23,9 @@ export function linksOf(cid: CID, bytes: Uint8Array): Link[] {
       case dagPb.code:
         return dagPb.decode(bytes).Links.map((link) => ({ cid: link.Hash, dagBytes: link.Tsize ?? 0 }))
       case dagCbor.code:
-        return linksWithin(dagCbor.decode(bytes))
+        return linksWithin(dagCbor.decode(bytes), shorterFirst)
       case dagJson.code:
-        return linksWithin(dagJson.decode(bytes))
+        return linksWithin(dagJson.decode(bytes), byBytes)
       default:
         break
     }
@@ -38,7 +38,7 @@ export function linksOf(cid: CID, bytes: Uint8Array): Link[] {
 }
 
 /** In depth-first order, without recursion: a value may be nested as deep as its block is long. */
-function linksWithin(value: unknown): Link[] {
+function linksWithin(value: unknown, order: (a: string, b: string) => number): Link[] {
   const links: Link[] = []
   const stack: unknown[] = [value]
   while (stack.length > 0) {
@@ -46,7 +46,35 @@ function linksWithin(value: unknown): Link[] {
     if (typeof here !== 'object' || here === null || here instanceof Uint8Array) continue
     const cid = CID.asCID(here)
     if (cid !== null) links.push({ cid, dagBytes: 0 })
-    else stack.push(...Object.values(here).reverse())
+    else pushReversed(stack, here, order)
   }
   return links
+}
+
+function pushReversed(stack: unknown[], value: object, order: (a: string, b: string) => number): void {
+  if (Array.isArray(value)) {
+    for (let i = value.length - 1; i >= 0; i--) stack.push(value[i])
+    return
+  }
+  const keys = Object.keys(value)
+  // An object puts keys that look like numbers first, whatever their order in the block was.
+  if (keys.some((key) => /^\d+$/.test(key))) keys.sort(order)
+  for (let i = keys.length - 1; i >= 0; i--) stack.push((value as Record<string, unknown>)[keys[i] ?? ''])
+}
+
+const encoder = new TextEncoder()
+
+function byBytes(a: string, b: string): number {
+  const left = encoder.encode(a)
+  const right = encoder.encode(b)
+  for (let i = 0; i < Math.min(left.byteLength, right.byteLength); i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return left.byteLength - right.byteLength
+}
+
+/** The order of keys in dag-cbor. */
+function shorterFirst(a: string, b: string): number {
+  return encoder.encode(a).byteLength - encoder.encode(b).byteLength || byBytes(a, b)
 }

@@ -17,7 +17,6 @@ export interface WriteTreeOptions extends AbortOptions {
   readonly onProgress?: (bytes: number) => void
   /** What could not be done and does no harm: a mode or a time that could not be set, a block of no UnixFS. */
   readonly onWarning?: (path: string, error: Error) => void
-  readonly readAheadBytesMax?: number
 }
 
 export interface WriteTreeResult {
@@ -174,9 +173,7 @@ async function writeFile(
   // Exclusive creation follows no link.
   const handle = await open(temporary, 'wx')
   try {
-    const { readAheadBytesMax } = job.options
-    const parts = content({ signal: job.signal, ...(readAheadBytesMax === undefined ? {} : { readAheadBytesMax }) })
-    for await (const part of parts) {
+    for await (const part of content({ signal: job.signal })) {
       await writeAll(handle, part)
       job.count.bytes += part.byteLength
       job.options.onProgress?.(job.count.bytes)

@@ -16,6 +16,7 @@ import { blockKey, type AbortOptions, type BlockSource, type CID } from '@shards
 import { TooDeepError } from '../errors.ts'
 import * as limits from '../limits.ts'
 import { identityBytes, throwIfAborted } from '../local.ts'
+import { ByteBudget } from './budget.ts'
 
 /** A node that is to be read. */
 export interface Planned<C> {
@@ -42,6 +43,8 @@ export interface ReadAheadOptions<C, V> extends AbortOptions {
   /** Nodes that are left out with all below them. Asked before a request and again in order. */
   skip?(node: Planned<C>): boolean
   readonly readAheadBytesMax?: number | undefined
+  /** In place of `readAheadBytesMax`, where several readers share one bound. */
+  readonly budget?: ByteBudget | undefined
   readonly readAheadBlocksMax?: number | undefined
   readonly dagDepthMax?: number | undefined
 }
@@ -82,14 +85,13 @@ function isWide(planned: Planned<unknown>): boolean {
 
 class Walk<C, V> {
   readonly #options: ReadAheadOptions<C, V>
-  readonly #bytesMax: number
+  readonly #budget: ByteBudget
   readonly #blocksMax: number
   readonly #depthMax: number
   readonly #abort = new AbortController()
   readonly #loads = new Map<string, Promise<Uint8Array>>()
   #head: Entry<C, V> | undefined
   #cursor: Entry<C, V> | undefined
-  #held = 0
   #inFlight = 0
   /** The least that a block is taken for, once one was larger than its parent said. */
   #floor = 0
@@ -98,7 +100,7 @@ class Walk<C, V> {
 
   constructor(options: ReadAheadOptions<C, V>) {
     this.#options = options
-    this.#bytesMax = options.readAheadBytesMax ?? limits.readAheadBytesMax
+    this.#budget = options.budget ?? new ByteBudget(options.readAheadBytesMax ?? limits.readAheadBytesMax)
     this.#blocksMax = options.readAheadBlocksMax ?? limits.readAheadBlocksMax
     this.#depthMax = options.dagDepthMax ?? limits.dagDepthMax
     this.#head = this.#insert(options.roots, 0, undefined)
@@ -134,6 +136,7 @@ class Walk<C, V> {
 
   close(): void {
     this.#options.signal?.removeEventListener('abort', this.#onAbort)
+    for (let entry = this.#head; entry !== undefined; entry = entry.next) this.#forget(entry)
     this.#head = undefined
     this.#cursor = undefined
     if (this.#inFlight > 0) this.#abort.abort()
@@ -148,19 +151,24 @@ class Walk<C, V> {
   #remove(head: Entry<C, V>): void {
     if (this.#cursor === head) this.#cursor = head.next
     this.#head = head.next
-    this.#held -= head.charge
-    head.charge = 0
+    this.#recharge(head, 0)
   }
 
   #dropSubtree(head: Entry<C, V>): void {
+    const { depth } = head
     this.#remove(head)
-    // A load that is still under way finds its entry gone from the list.
-    if (head.state === 'loading') head.state = 'failed'
-    while (this.#head !== undefined && this.#head.depth > head.depth) {
+    this.#forget(head)
+    while (this.#head !== undefined && this.#head.depth > depth) {
       const below = this.#head
       this.#remove(below)
-      if (below.state === 'loading') below.state = 'failed'
+      this.#forget(below)
     }
+  }
+
+  /** A load that is still under way finds that nobody waits for it. */
+  #forget(entry: Entry<C, V>): void {
+    this.#recharge(entry, 0)
+    if (entry.state === 'loading') entry.state = 'failed'
   }
 
   /** The consumer waits for this one: it starts whatever the window says. */
@@ -193,9 +201,8 @@ class Walk<C, V> {
   }
 
   #fits(planned: Planned<C>): boolean {
-    if (planned.bytes !== undefined) return this.#held < this.#bytesMax
-    if (isWide(planned)) return this.#held < this.#bytesMax
-    return this.#held + this.#estimate(planned) <= this.#bytesMax
+    if (planned.bytes !== undefined || isWide(planned)) return !this.#budget.isFull()
+    return this.#budget.fits(this.#estimate(planned))
   }
 
   #estimate(planned: Planned<C>): number {
@@ -205,7 +212,7 @@ class Walk<C, V> {
   }
 
   #recharge(entry: Entry<C, V>, charge: number): void {
-    this.#held += charge - entry.charge
+    this.#budget.held += charge - entry.charge
     entry.charge = charge
   }
 

@@ -1,13 +1,20 @@
 import type { BlockSource, CID } from '@shardswap/interface'
 import * as raw from 'multiformats/codecs/raw'
-import { NotUnixFSError } from '../errors.ts'
+import { NotUnixFSError, SizeMismatchError } from '../errors.ts'
+import * as limits from '../limits.ts'
 import type { DirectoryEntry, ReadOptions, TreeEntry } from '../types.ts'
 import { type Planned, type Read, readAhead } from './ahead.ts'
+import { ByteBudget } from './budget.ts'
 import { readFile } from './file.ts'
 import { isUnixFSCodec, shardPrefixLength, type NameLink, type UnixFSNode } from './node.ts'
 import { describe, innerShard, type Resolved, resolvePath } from './resolve.ts'
 
 const nothing = new Uint8Array(0)
+
+export interface TreeOptions extends ReadOptions {
+  /** The consumer reads every file: raw leaves are fetched ahead with the rest. */
+  readonly contents?: boolean
+}
 
 /** Where a block stands in a tree: an entry with a name, or a part of a sharded directory. */
 type Spot =
@@ -37,18 +44,18 @@ export async function* ls(source: BlockSource, text: string, options: ReadOption
 
 /**
  * Everything below a path, the root itself first and parents before children.
- * A file's bytes are read only if its `content` is. Blocks are asked for ahead.
+ * A file's bytes are read only if its `content` is; contents may be read several
+ * at once and share one bound. Blocks are asked for ahead.
  * Errors: those of resolve, of malformed directories, TooDeepError, the source's.
  */
-export async function* tree(
-  source: BlockSource,
-  text: string,
-  options: ReadOptions & { readonly dagDepthMax?: number } = {}
-): AsyncGenerator<TreeEntry, void, undefined> {
+export async function* tree(source: BlockSource, text: string, options: TreeOptions = {}): AsyncGenerator<TreeEntry, void, undefined> {
   const root = await resolvePath(source, text, options)
-  for await (const node of walk(source, root, Infinity, options)) {
+  // Half of the bytes for the walk, half for the contents of files.
+  const readAheadBytesMax = Math.ceil((options.readAheadBytesMax ?? limits.readAheadBytesMax) / 2)
+  const files: FileReading = { source, budget: new ByteBudget(readAheadBytesMax), signal: options.signal }
+  for await (const node of walk(source, root, Infinity, { ...options, readAheadBytesMax })) {
     if (node.context.kind === 'shard' || node.value === undefined) continue
-    yield treeEntry(source, node.context.path, node.value, node, options)
+    yield treeEntry(files, node.context.path, node.value, node.bytes)
   }
 }
 
@@ -57,16 +64,25 @@ function entryOf(resolved: Resolved): DirectoryEntry {
   return entry
 }
 
-function treeEntry(source: BlockSource, path: string, resolved: Resolved, read: Read<Spot, Opened>, walkOptions: ReadOptions): TreeEntry {
-  const { node } = resolved
+interface FileReading {
+  readonly source: BlockSource
+  readonly budget: ByteBudget
+  readonly signal: AbortSignal | undefined
+}
+
+function treeEntry(files: FileReading, path: string, resolved: Resolved, bytes: Uint8Array): TreeEntry {
+  const { node, cid } = resolved
   const entry = { ...entryOf(resolved), path }
   if (node?.kind === 'symlink') return { ...entry, symlinkTarget: node.target }
   if (node?.kind !== 'file') return entry
   // Not the bytes of a raw leaf that was never fetched.
-  const known = read.bytes === nothing ? undefined : read.bytes
+  const known = bytes === nothing ? undefined : bytes
   return {
     ...entry,
-    content: (options = {}) => readFile(source, resolved.cid, { ...options, signal: options.signal ?? walkOptions.signal }, known)
+    content: (options = {}) => {
+      const budget = options.readAheadBytesMax === undefined ? files.budget : undefined
+      return readFile(files.source, cid, { ...options, signal: options.signal ?? files.signal }, known, budget)
+    }
   }
 }
 
@@ -75,23 +91,40 @@ function walk(
   source: BlockSource,
   root: Resolved,
   levels: number,
-  options: ReadOptions & { readonly dagDepthMax?: number }
+  options: TreeOptions
 ): AsyncGenerator<Read<Spot, Opened>, void, undefined> {
   return readAhead<Spot, Opened>({
     source,
     roots: [{ cid: root.cid, span: 0, context: { kind: 'entry', name: root.name, path: '', level: 0, dagBytes: 0 }, bytes: root.bytes }],
-    open: (planned, bytes) => open(planned, bytes, levels),
+    open: (planned, bytes) => open(planned, bytes, { levels, contents: options.contents === true }),
     signal: options.signal,
     readAheadBytesMax: options.readAheadBytesMax,
     dagDepthMax: options.dagDepthMax
   })
 }
 
-function open(planned: Planned<Spot>, bytes: Uint8Array, levels: number): { value: Opened; children: Planned<Spot>[] } {
+interface Reach {
+  readonly levels: number
+  readonly contents: boolean
+}
+
+function open(planned: Planned<Spot>, bytes: Uint8Array, reach: Reach): { value: Opened; children: Planned<Spot>[] } {
   const { cid, context } = planned
-  if (context.kind === 'shard') return { value: undefined, children: childrenOf(innerShard(cid, bytes, context.fanout), context) }
-  const value = bytes === nothing ? notFetched(context, cid) : describe(context.name, cid, bytes)
-  return { value, children: value.node !== undefined && context.level < levels ? childrenOf(value.node, context) : [] }
+  if (context.kind === 'shard') return { value: undefined, children: childrenOf(innerShard(cid, bytes, context.fanout), context, reach) }
+  const isWithin = context.level < reach.levels
+  const value =
+    bytes === nothing ? notFetched(context, cid) : isWithin ? describe(context.name, cid, bytes) : glance(context.name, cid, bytes)
+  return { value, children: value.node !== undefined && isWithin ? childrenOf(value.node, context, reach) : [] }
+}
+
+/** As describe, where one odd entry must not hide its neighbours. */
+function glance(name: string, cid: CID, bytes: Uint8Array): Resolved {
+  try {
+    return describe(name, cid, bytes)
+  } catch (error) {
+    if (!(error instanceof NotUnixFSError || error instanceof SizeMismatchError)) throw error
+    return { name, cid, type: 'other', size: 0n, bytes, node: undefined }
+  }
 }
 
 /** A child of which the parent tells all that is asked. */
@@ -101,22 +134,23 @@ function notFetched({ name, dagBytes }: Spot & { kind: 'entry' }, cid: CID): Res
   return { name, cid, type: 'raw', size: BigInt(dagBytes), bytes: nothing, node }
 }
 
-function childrenOf(node: UnixFSNode, parent: Spot): Planned<Spot>[] {
-  if (node.kind === 'directory') return node.links.map((link) => named(link, link.name, parent))
+function childrenOf(node: UnixFSNode, parent: Spot, reach: Reach): Planned<Spot>[] {
+  if (node.kind === 'directory') return node.links.map((link) => named(link, link.name, parent, reach))
   if (node.kind !== 'shard') return []
   const prefixLength = shardPrefixLength(node.fanout)
   return node.links.map((link) => {
     const name = link.name.slice(prefixLength)
-    if (name !== '') return named(link, name, parent)
+    if (name !== '') return named(link, name, parent, reach)
     if (!isUnixFSCodec(link.cid)) throw new NotUnixFSError(`${link.cid.toString()} is no shard, though it stands for one`)
     return { cid: link.cid, span: link.dagBytes, context: { kind: 'shard', path: parent.path, level: parent.level, fanout: node.fanout } }
   })
 }
 
-function named(link: NameLink, name: string, parent: Spot): Planned<Spot> {
+function named(link: NameLink, name: string, parent: Spot, reach: Reach): Planned<Spot> {
   const path = parent.level === 0 ? name : `${parent.path}/${name}`
-  const fetched = link.cid.code !== raw.code && isUnixFSCodec(link.cid)
+  const isRaw = link.cid.code === raw.code
+  const fetched = isRaw ? reach.contents : isUnixFSCodec(link.cid)
   const context: Spot = { kind: 'entry', name, path, level: parent.level + 1, dagBytes: link.dagBytes }
-  // The walk reads one block of a file, whatever is below it.
-  return { cid: link.cid, span: 0, context, ...(fetched ? {} : { bytes: nothing }) }
+  // The walk reads one block of a file, whatever is below it; a raw one is all of it.
+  return { cid: link.cid, span: isRaw ? link.dagBytes : 0, context, ...(fetched ? {} : { bytes: nothing }) }
 }

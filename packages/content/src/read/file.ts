@@ -2,6 +2,7 @@ import { type BlockSource, type CID, InvalidParametersError } from '@shardswap/i
 import { NotAFileError, NotUnixFSError, SizeMismatchError } from '../errors.ts'
 import type { ReadOptions } from '../types.ts'
 import { type Planned, readAhead } from './ahead.ts'
+import type { ByteBudget } from './budget.ts'
 import { decodeNode, isUnixFSCodec, type UnixFSNode } from './node.ts'
 
 /** Where a node's bytes lie within its file. */
@@ -22,14 +23,16 @@ const nothing = new Uint8Array(0)
  * The bytes of a file, in order, a part for each leaf. Blocks are asked for
  * ahead of the consumer within `readAheadBytesMax`; a range asks for the nodes
  * that cover it and no others. What nodes state of their sizes is checked
- * before a byte of theirs is given. `known` are the bytes of the root's block.
+ * before a byte of theirs is given. `known` are the bytes of the root's
+ * block, `budget` a bound that other readers share.
  * Errors: NotAFileError, NotUnixFSError, SizeMismatchError, TooDeepError, the source's.
  */
 export async function* readFile(
   source: BlockSource,
   root: CID,
   options: ReadOptions = {},
-  known?: Uint8Array
+  known?: Uint8Array,
+  budget?: ByteBudget
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const range = rangeOf(options)
   if (range.to === range.from) return
@@ -39,7 +42,9 @@ export async function* readFile(
     roots: [{ cid: root, span: 0, context: place, ...(known === undefined ? {} : { bytes: known }) }],
     open: (planned, bytes) => openPart(planned, bytes, range),
     signal: options.signal,
-    readAheadBytesMax: options.readAheadBytesMax
+    readAheadBytesMax: options.readAheadBytesMax,
+    budget,
+    dagDepthMax: options.dagDepthMax
   })
   for await (const { value } of nodes) if (value.byteLength > 0) yield value
 }

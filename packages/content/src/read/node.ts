@@ -63,8 +63,10 @@ export function decodeNode(cid: CID, bytes: Uint8Array): UnixFSNode {
     case 'FILE':
       return { ...fileOf(cid, node, data), ...attributes }
     case 'DIRECTORY':
-      return { kind: 'directory', links: node.Links.map((link) => nameLink(link, 0)), ...attributes }
+      checkNames(cid, node, bytes)
+      return { kind: 'directory', links: node.Links.map(nameLink), ...attributes }
     case 'HAMT_SHARD':
+      checkNames(cid, node, bytes)
       return { ...shardOf(cid, node, data), ...attributes }
     case 'SYMLINK':
       return { kind: 'symlink', target: decodeText(cid, data.data ?? none), ...attributes }
@@ -102,8 +104,15 @@ function decodeText(cid: CID, bytes: Uint8Array): string {
   }
 }
 
-function nameLink(link: dagPb.PBLink, prefixLength: number): NameLink {
-  return { cid: link.Hash, name: (link.Name ?? '').slice(prefixLength), dagBytes: link.Tsize ?? 0 }
+function nameLink(link: dagPb.PBLink): NameLink {
+  return { cid: link.Hash, name: link.Name ?? '', dagBytes: link.Tsize ?? 0 }
+}
+
+/** The decoder puts a replacement character where a name is not UTF-8: two names could become one. */
+function checkNames(cid: CID, node: dagPb.PBNode, bytes: Uint8Array): void {
+  const odd = node.Links.find((link) => link.Name?.includes('\uFFFD') === true)
+  if (odd === undefined || dagPb.encode(node).byteLength === bytes.byteLength) return
+  throw new NotUnixFSError(`${cid.toString()} holds a name that is not UTF-8: ${JSON.stringify(odd.Name)}`)
 }
 
 function fileOf(cid: CID, node: dagPb.PBNode, data: Data): UnixFSNode & { kind: 'file' } {
@@ -140,7 +149,7 @@ function shardOf(cid: CID, node: dagPb.PBNode, data: Data): UnixFSNode & { kind:
       throw wrong(`link "${link.Name ?? ''}" where prefix ${expected[i]} belongs`)
   }
   // An empty name is a sub-shard; here the prefix stays, so that lookups can find it.
-  return { kind: 'shard', fanout, links: node.Links.map((link) => nameLink(link, 0)) }
+  return { kind: 'shard', fanout, links: node.Links.map(nameLink) }
 }
 
 /** Length of the position that each name in a shard begins with, in hexadecimal digits. */

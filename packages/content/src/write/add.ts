@@ -1,4 +1,5 @@
 import { type BlockSink, InvalidParametersError } from '@shardswap/interface'
+import { addedEntriesMax } from '../limits.ts'
 import { throwIfAborted } from '../local.ts'
 import type { AddedEntry, AddOptions, AddSource } from '../types.ts'
 import { putDirectory } from './directory.ts'
@@ -43,15 +44,44 @@ export async function* add(
 ): AsyncGenerator<AddedEntry, void, undefined> {
   const job = jobOf(sink, options)
   const root = folder('')
+  const waiting: Waiting[] = []
   try {
     for await (const source of sources) {
       throwIfAborted(options.signal)
       const added = await addOne(job, root, source)
-      if (added !== undefined) yield added
+      if (added !== undefined) waiting.push(waitFor(job, added))
+      yield* storedOf(job, waiting, addedEntriesMax)
     }
+    yield* storedOf(job, waiting, 0)
     yield* closeFolders(job, root, options.wrapWithDirectory === true)
   } finally {
     await job.sink.settle()
+  }
+}
+
+/** An entry whose blocks are on their way into the sink. */
+interface Waiting {
+  readonly added: AddedEntry
+  readonly stored: Promise<void>
+  isStored: boolean
+}
+
+function waitFor(job: Job, added: AddedEntry): Waiting {
+  const stored = job.sink.mark().then(() => {
+    waiting.isStored = true
+  })
+  const waiting: Waiting = { added, stored, isStored: false }
+  return waiting
+}
+
+/** The first entries that are stored, in order; waits while more than `keep` are not. */
+async function* storedOf(job: Job, waiting: Waiting[], keep: number): AsyncGenerator<AddedEntry, void, undefined> {
+  for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+    if (!first.isStored && waiting.length <= keep) return
+    await first.stored
+    job.sink.throwIfFailed()
+    waiting.shift()
+    yield first.added
   }
 }
 
@@ -77,7 +107,6 @@ async function addOne(job: Job, root: Folder, source: AddSource): Promise<AddedE
     return undefined
   }
   const child = await putEntry(job, source, attributes)
-  await job.sink.drain()
   const name = names.pop() ?? child.cid.toString()
   const parent = folderAt(root, names)
   if (parent.entries.has(name)) throw new InvalidParametersError(`two things to add are named "${source.path}"`)

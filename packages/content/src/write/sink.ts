@@ -11,6 +11,7 @@ export class BoundedSink {
   readonly #options: AbortOptions
   #blocks = 0
   #bytes = 0
+  readonly #running = new Set<Promise<void>>()
   #failure: { readonly error: unknown } | undefined
   #wake: (() => void) | undefined
 
@@ -23,11 +24,11 @@ export class BoundedSink {
   async put(cid: CID, bytes: Uint8Array): Promise<void> {
     while (this.#blocks > 0 && (this.#blocks >= limits.sinkBlocksMax || this.#bytes + bytes.byteLength > limits.sinkBytesMax))
       await this.#settled()
-    this.#throwIfFailed()
+    this.throwIfFailed()
     throwIfAborted(this.#options.signal)
     this.#blocks++
     this.#bytes += bytes.byteLength
-    this.#sink
+    const running = this.#sink
       .put(cid, bytes, this.#options)
       .catch((error: unknown) => {
         this.#failure ??= { error }
@@ -35,14 +36,26 @@ export class BoundedSink {
       .finally(() => {
         this.#blocks--
         this.#bytes -= bytes.byteLength
+        this.#running.delete(running)
         this.#wake?.()
       })
+    this.#running.add(running)
+  }
+
+  /** Resolves once every put so far has, whatever came of it. */
+  async mark(): Promise<void> {
+    await Promise.allSettled(this.#running)
+  }
+
+  /** Throws what an earlier put failed with. */
+  throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.error
   }
 
   /** Resolves once every put has. Errors: of the puts. */
   async drain(): Promise<void> {
     await this.settle()
-    this.#throwIfFailed()
+    this.throwIfFailed()
   }
 
   /** As drain, whatever came of the puts. */
@@ -59,9 +72,5 @@ export class BoundedSink {
         resolve()
       }
     })
-  }
-
-  #throwIfFailed(): void {
-    if (this.#failure !== undefined) throw this.#failure.error
   }
 }
