@@ -174,7 +174,7 @@ describe('the fetching core', () => {
     expect(asks(c.decide(2001)).some((ask) => ask.startsWith('block') && ask.endsWith('B'))).toBe(true)
   })
 
-  it('[B41] shuts a peer out at the third block that nobody asked it for, and moves its wants', () => {
+  it('[F41] shuts a peer out at the third block that nobody asked it for, and moves its wants', () => {
     const c = core([A, B])
     c.addWant(0, at(0).cid, at(0).key, 0)
     c.decide(0)
