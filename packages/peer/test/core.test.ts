@@ -1,5 +1,5 @@
 import { type BlockKey, blockKey, type PeerKey, peerKey, type Random } from '@shardswap/interface'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Command, FetchCore } from '../src/fetch/core.ts'
 import { newCounters } from '../src/fetch/state.ts'
