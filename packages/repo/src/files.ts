@@ -48,8 +48,7 @@ export async function readOptional(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path)
   } catch (error) {
-    const code = errorCode(error)
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }

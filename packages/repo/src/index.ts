@@ -4,6 +4,7 @@
  */
 export { defaultConfig } from './config.ts'
 export * from './errors.ts'
+export { repoVersion } from './limits.ts'
 export { repoPath } from './files.ts'
 export { memoryBlockstore, memoryRepo } from './memory.ts'
 export { apiAddress, initRepo, type InitRepoOptions, openRepo, type OpenRepoOptions, repoExists } from './repo.ts'

@@ -17,6 +17,8 @@ export interface WriteTreeOptions extends AbortOptions {
   readonly onProgress?: (bytes: number) => void
   /** What could not be done and does no harm: a mode or a time that could not be set, a block of no UnixFS. */
   readonly onWarning?: (path: string, error: Error) => void
+  /** Files written at once, `treeFilesMax` by default. With 1 a file is whole before the next entry is asked for, as entries of one stream need it. */
+  readonly filesMax?: number
 }
 
 export interface WriteTreeResult {
@@ -128,7 +130,8 @@ async function writeLeaf(job: Job, entry: TreeEntry, file: string): Promise<void
     job.options.onWarning?.(entry.path, new Error(`${entry.cid.toString()} is no file of UnixFS and was not written`))
     return
   }
-  while (job.writing.size >= treeFilesMax) await Promise.race(job.writing)
+  const filesMax = job.options.filesMax ?? treeFilesMax
+  while (job.writing.size >= filesMax) await Promise.race(job.writing)
   const writing = writeFile(job, entry, file, (options) => entry.content?.(options) ?? nothing())
     .catch((error: unknown) => {
       job.failure ??= { error }
@@ -136,6 +139,7 @@ async function writeLeaf(job: Job, entry: TreeEntry, file: string): Promise<void
     })
     .finally(() => job.writing.delete(writing))
   job.writing.add(writing)
+  if (filesMax === 1) await writing
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
