@@ -1,1 +1,20 @@
-export const version = '0.1.0'
+/**
+ * @packageDocumentation
+ * The long-running node: what it can do (`SwapNode`), in this process
+ * (`LocalNode`, `startDaemon`) or over its RPC (`findDaemon`, `connectDaemon`).
+ * The RPC speaks Kubo's `/api/v0` for the calls that it has.
+ */
+export { isLoopback, parseMultiaddr } from './address.ts'
+export { parseCid } from './cid.ts'
+export { connectDaemon, findDaemon } from './client/find.ts'
+export { RemoteNode } from './client/remote-node.ts'
+export { codecNamed, codecNames, hashNames } from './codecs.ts'
+export { type Daemon, type DaemonInit, startDaemon } from './daemon.ts'
+export { type Deadline, startDeadline } from './deadline.ts'
+export { parseDurationMs } from './duration.ts'
+export * from './errors.ts'
+export { LocalNode, type LocalNodeInit } from './local/local-node.ts'
+export * from './limits.ts'
+export * from './node.ts'
+export * from './shapes.ts'
+export { agentVersion, version } from './version.ts'

@@ -1,0 +1,218 @@
+import {
+  type AddedEntry,
+  type AddSource,
+  type CarImportResult,
+  type DirectoryEntry,
+  parsePath,
+  writeTree,
+  type WriteTreeResult
+} from '@shardswap/content'
+import type { AbortOptions, CID } from '@shardswap/interface'
+import type { ConnectedPeer } from '@shardswap/peer'
+import type { RepoStat, VerifyResult } from '@shardswap/repo'
+import type { HostPort } from '../address.ts'
+import { reasonFor } from '../errors.ts'
+import { cidsPerRequestMax } from '../limits.ts'
+import type {
+  BlockPutOptions,
+  BlockRemoved,
+  BlockStat,
+  FetchOptions,
+  NodeAddOptions,
+  NodeGetOptions,
+  NodeId,
+  NodeReadOptions,
+  NodeVersion,
+  SwapNode
+} from '../node.ts'
+import { sizeHeader } from '../rpc/reply.ts'
+import {
+  type AddedShape,
+  addedOf,
+  blockOf,
+  type BlockShape,
+  idOf,
+  type IdShape,
+  importOf,
+  type ImportShape,
+  linkOf,
+  type ListShape,
+  peerOf,
+  type PeerShape,
+  removedOf,
+  type RemovedShape,
+  repoStatOf,
+  type RepoStatShape,
+  verifyOf,
+  type VerifyShape,
+  versionOf,
+  type VersionShape
+} from '../shapes.ts'
+import { unpackTree } from '../tar.ts'
+import { sizedTree, writeOptions } from '../tree.ts'
+import { body, call, json, lines, type Params } from './http.ts'
+import { type Upload, uploadOf, uploadSources } from './multipart.ts'
+
+/** A node in another process, asked over its RPC. */
+export class RemoteNode implements SwapNode {
+  readonly #daemon: HostPort
+
+  constructor(daemon: HostPort) {
+    this.#daemon = daemon
+  }
+
+  async version(options: AbortOptions = {}): Promise<NodeVersion> {
+    return versionOf(await this.#json<VersionShape>('version', {}, options))
+  }
+
+  async id(options: AbortOptions = {}): Promise<NodeId> {
+    return idOf(await this.#json<IdShape>('id', {}, options))
+  }
+
+  async *add(sources: AsyncIterable<AddSource> | Iterable<AddSource>, options: NodeAddOptions = {}): AsyncGenerator<AddedEntry> {
+    const { onProgress } = options
+    const upload = uploadSources(onProgress === undefined ? sources : counted(sources, onProgress))
+    for await (const line of this.#lines<AddedShape>('add', addParams(options), options, upload)) yield addedOf(line)
+  }
+
+  async *cat(path: string, options: NodeReadOptions = {}): AsyncGenerator<Uint8Array> {
+    const { offset, length, onSize, signal } = options
+    const response = await call(this.#daemon, 'cat', { arg: path, offset, length, ...fetchParams(options) }, { signal })
+    const size = response.headers[sizeHeader.toLowerCase()]
+    if (typeof size === 'string' && /^\d+$/.test(size)) onSize?.(BigInt(size))
+    yield* body(response, { signal })
+  }
+
+  async *ls(path: string, options: FetchOptions = {}): AsyncGenerator<DirectoryEntry> {
+    const params = { arg: path, stream: true, ...fetchParams(options) }
+    for await (const line of this.#lines<ListShape>('ls', params, options)) {
+      for (const object of line.Objects) yield* object.Links.map(linkOf)
+    }
+  }
+
+  async get(path: string, target: string, options: NodeGetOptions = {}): Promise<WriteTreeResult> {
+    const { signal, onSize } = options
+    const response = await call(this.#daemon, 'get', { arg: path, ...fetchParams(options) }, { signal })
+    const entries = unpackTree(body(response, { signal }), parsePath(path).root)
+    try {
+      // The entries come one after another through one stream.
+      return await writeTree(sizedTree(entries, onSize), target, { ...writeOptions(path, options), filesMax: 1 })
+    } catch (error) {
+      throw reasonFor(error, signal)
+    }
+  }
+
+  async blockPut(bytes: Uint8Array, options: BlockPutOptions = {}): Promise<BlockStat> {
+    const { codec, mhtype, mhlen, allowBigBlock } = options
+    const params = { 'cid-codec': codec, mhtype, mhlen, 'allow-big-block': allowBigBlock }
+    return blockOf(await this.#json<BlockShape>('block/put', params, options, uploadOf(bytes)))
+  }
+
+  async blockGet(cid: CID, options: FetchOptions = {}): Promise<Uint8Array> {
+    const params = { arg: cid.toString(), ...fetchParams(options) }
+    const response = await call(this.#daemon, 'block/get', params, { signal: options.signal })
+    const parts: Uint8Array[] = []
+    for await (const part of body(response, options)) parts.push(part)
+    return Buffer.concat(parts)
+  }
+
+  async blockStat(cid: CID, options: FetchOptions = {}): Promise<BlockStat> {
+    return blockOf(await this.#json<BlockShape>('block/stat', { arg: cid.toString(), ...fetchParams(options) }, options))
+  }
+
+  async *blockRm(cids: readonly CID[], options: AbortOptions & { readonly force?: boolean } = {}): AsyncGenerator<BlockRemoved> {
+    for (let first = 0; first < cids.length; first += cidsPerRequestMax) {
+      const arg = cids.slice(first, first + cidsPerRequestMax).map(String)
+      for await (const line of this.#lines<RemovedShape>('block/rm', { arg, force: options.force }, options)) yield removedOf(line)
+    }
+  }
+
+  async dagImport(archive: AsyncIterable<Uint8Array>, options: AbortOptions = {}): Promise<CarImportResult> {
+    const read: ImportShape[] = []
+    for await (const line of this.#lines<ImportShape>('dag/import', { stats: true }, options, uploadOf(archive))) read.push(line)
+    return importOf(read)
+  }
+
+  async *dagExport(path: string, options: FetchOptions = {}): AsyncGenerator<Uint8Array> {
+    const response = await call(this.#daemon, 'dag/export', { arg: path, ...fetchParams(options) }, { signal: options.signal })
+    yield* body(response, options)
+  }
+
+  async swarmPeers(options: AbortOptions = {}): Promise<readonly ConnectedPeer[]> {
+    const { Peers } = await this.#json<{ Peers: readonly PeerShape[] }>('swarm/peers', {}, options)
+    return Peers.map(peerOf)
+  }
+
+  async swarmConnect(address: string, options: AbortOptions = {}): Promise<string> {
+    const { Strings } = await this.#json<{ Strings: readonly string[] }>('swarm/connect', { arg: address }, options)
+    return Strings[0]?.split(' ')[1] ?? ''
+  }
+
+  async repoStat(options: AbortOptions = {}): Promise<RepoStat> {
+    return repoStatOf(await this.#json<RepoStatShape>('repo/stat', {}, options))
+  }
+
+  async *repoVerify(options: AbortOptions = {}): AsyncGenerator<VerifyResult> {
+    for await (const line of this.#lines<VerifyShape>('repo/verify', {}, options)) {
+      const result = verifyOf(line)
+      if (result !== undefined) yield result
+    }
+  }
+
+  /** Asks the daemon to stop. */
+  async shutdown(options: AbortOptions = {}): Promise<void> {
+    const response = await call(this.#daemon, 'shutdown', {}, options)
+    response.resume()
+  }
+
+  /** Nothing to let go of: each call has a connection of its own, which ends with it. */
+  async close(): Promise<void> {}
+
+  async #json<T>(command: string, params: Params, options: AbortOptions, upload?: Upload): Promise<T> {
+    return await json<T>(await call(this.#daemon, command, params, callOptions(options, upload)))
+  }
+
+  async *#lines<T>(command: string, params: Params, options: AbortOptions, upload?: Upload): AsyncGenerator<T> {
+    const response = await call(this.#daemon, command, params, callOptions(options, upload))
+    yield* lines<T>(response, options)
+  }
+}
+
+function callOptions({ signal }: AbortOptions, upload: Upload | undefined): AbortOptions & { upload?: Upload } {
+  return upload === undefined ? { signal } : { signal, upload }
+}
+
+function fetchParams({ offline, patient }: FetchOptions): Params {
+  return { offline, patient }
+}
+
+function addParams(options: NodeAddOptions): Params {
+  return {
+    chunker: options.chunker,
+    'cid-version': options.cidVersion,
+    'raw-leaves': options.rawLeaves,
+    trickle: options.trickle,
+    hash: options.hash,
+    'wrap-with-directory': options.wrapWithDirectory,
+    'only-hash': options.onlyHash
+  }
+}
+
+async function* counted(
+  sources: AsyncIterable<AddSource> | Iterable<AddSource>,
+  onProgress: (bytes: number) => void
+): AsyncGenerator<AddSource> {
+  let bytes = 0
+  const count = async function* (content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const data of content) {
+      bytes += data.byteLength
+      onProgress(bytes)
+      yield data
+    }
+  }
+  for await (const source of sources) {
+    const { content } = source
+    if (content === undefined) yield source
+    else yield { ...source, content: count(content instanceof Uint8Array ? [content] : content) }
+  }
+}

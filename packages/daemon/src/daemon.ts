@@ -1,0 +1,87 @@
+import type { Repo } from '@shardswap/repo'
+import { ListenError } from './errors.ts'
+import { LocalNode } from './local/local-node.ts'
+import { RpcServer } from './rpc/server.ts'
+
+export interface DaemonInit {
+  /** Opened by the caller; the daemon closes it, also where it cannot start. */
+  readonly repo: Repo
+  /** Multiaddrs to listen on for peers; the repo's config by default. */
+  readonly listen?: readonly string[]
+  /** Multiaddr of the RPC, on loopback; the repo's config by default. */
+  readonly api?: string
+}
+
+/** A node that serves peers and, on loopback, commands. */
+export interface Daemon {
+  readonly node: LocalNode
+  /** Where the RPC answers. */
+  readonly api: string
+  /** Where peers reach the node. */
+  readonly addresses: readonly string[]
+  /** Resolves once a client has asked the daemon to stop; stopping is the caller's. */
+  readonly shutdownAsked: Promise<void>
+  /** Stops serving, then closes the repo. May be called again. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a node on a repo and serves it. Nothing stays open where it cannot start.
+ * Errors: ListenError names the address that is taken.
+ */
+export async function startDaemon(init: DaemonInit): Promise<Daemon> {
+  const { repo } = init
+  const listen = init.listen ?? repo.config.addresses.swarm
+  const asked = Promise.withResolvers<void>()
+  const node = new LocalNode({ repo, online: true, listen })
+  const rpc = new RpcServer({ node, repoPath: repo.path, onShutdown: () => asked.resolve() })
+  let stopped: Promise<void> | undefined
+  const stop = async (): Promise<void> => {
+    stopped ??= stopAll(repo, rpc, node)
+    await stopped
+  }
+  try {
+    const peer = await listenForPeers(node, listen)
+    const api = await rpc.listen(init.api ?? repo.config.addresses.api)
+    await repo.setApiAddress(api)
+    return { node, api, addresses: peer.addresses(), shutdownAsked: asked.promise, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function stopAll(repo: Repo, rpc: RpcServer, node: LocalNode): Promise<void> {
+  try {
+    await repo.setApiAddress(undefined)
+    await rpc.close()
+  } finally {
+    await node.close()
+  }
+}
+
+async function listenForPeers(node: LocalNode, listen: readonly string[]): ReturnType<LocalNode['peer']> {
+  try {
+    return await node.peer()
+  } catch (error) {
+    throw new ListenError(`cannot listen for peers on ${listen.join(', ')}: ${reasonText(error)}`, { cause: error })
+  }
+}
+
+/** What the network layer says, from the innermost cause that names it. */
+function reasonText(error: unknown): string {
+  const seen = new Set<unknown>()
+  const all: Error[] = []
+  const visit = (next: unknown): void => {
+    if (!(next instanceof Error) || seen.has(next)) return
+    seen.add(next)
+    all.push(next)
+    visit(next.cause)
+    if (next instanceof AggregateError) next.errors.forEach(visit)
+  }
+  visit(error)
+  const busy = all.find((found) => found.message.includes('EADDRINUSE') || ('code' in found && found.code === 'EADDRINUSE'))
+  if (busy === undefined) return all[0]?.message ?? String(error)
+  const port = /:(\d+)\D*$/.exec(busy.message)?.[1]
+  return port === undefined ? 'a port is in use by another program' : `port ${port} is in use by another program`
+}

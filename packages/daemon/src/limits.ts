@@ -1,0 +1,27 @@
+/** Limits of the daemon and its RPC; each has a line in docs/limits.md. */
+
+import { messageBytesMax } from '@shardswap/interface'
+
+/** The longest request line and headers that the RPC reads: a few hundred CIDs as arguments. */
+export const rpcHeaderBytesMax = 64 * 1024
+
+/** Connections to the RPC at a time. */
+export const rpcConnectionsMax = 256
+
+/** Requests of one `block rm` go out with at most so many CIDs, to stay within `rpcHeaderBytesMax`. */
+export const cidsPerRequestMax = 200
+
+/** The largest block that `block put --allow-big-block` takes: what a message can hold and the repo stores. */
+export const bigBlockBytesMax = messageBytesMax
+
+/** The largest JSON document or line that our client reads from a daemon. */
+export const replyBytesMax = 4 * 1024 * 1024
+
+/** How long a daemon that is asked for its version may take before it counts as not there. */
+export const probeTimeoutMs = 5_000
+
+/** After an early error, so much more of a request's body is read, so that the client sees the answer before the end. */
+export const lingerMs = 1_000
+
+/** The longest symlink target in an upload: Linux's PATH_MAX. */
+export const symlinkBytesMax = 4096

@@ -1,0 +1,247 @@
+import {
+  add,
+  type AddedEntry,
+  type AddSource,
+  type CarImportResult,
+  cat,
+  type DirectoryEntry,
+  exportCar,
+  importCar,
+  ls,
+  resolve,
+  tree,
+  type TreeEntry,
+  writeTree,
+  type WriteTreeResult
+} from '@shardswap/content'
+import { type AbortOptions, type BlockSink, blockBytesMax, type BlockSource, type CID, NotFoundError } from '@shardswap/interface'
+import type { ConnectedPeer, Peer } from '@shardswap/peer'
+import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shardswap/repo'
+import { parseMultiaddr } from '../address.ts'
+import { ConnectError, OfflineError, reasonFor } from '../errors.ts'
+import type {
+  BlockPutOptions,
+  BlockRemoved,
+  BlockStat,
+  FetchOptions,
+  NodeAddOptions,
+  NodeGetOptions,
+  NodeId,
+  NodeReadOptions,
+  NodeVersion,
+  SwapNode
+} from '../node.ts'
+import { agentVersion, version } from '../version.ts'
+import { checkBlockSize, cidForBlock, removeBlocks } from './blocks.ts'
+import { publicKeyText } from './identity.ts'
+import { sizedTree, writeOptions } from '../tree.ts'
+import { offlineSource } from './source.ts'
+
+export interface LocalNodeInit {
+  /** Opened by the caller, closed by the node. */
+  readonly repo: Repo
+  /** False: no peer is ever started, and reads end at the repo. */
+  readonly online: boolean
+  /** Multiaddrs to listen on once the peer is started; `[]` by default. */
+  readonly listen?: readonly string[]
+}
+
+/** A node on a repo that is open in this process. Its peer starts when a call first needs it. */
+export class LocalNode implements SwapNode {
+  readonly repo: Repo
+  readonly #online: boolean
+  readonly #listen: readonly string[]
+  readonly #offline: BlockSource
+  #peer: Promise<Peer> | undefined
+
+  constructor(init: LocalNodeInit) {
+    this.repo = init.repo
+    this.#online = init.online
+    this.#listen = init.listen ?? []
+    this.#offline = offlineSource(init.repo)
+  }
+
+  /** The node's peer, started at the first call. Errors: OfflineError. */
+  async peer(): Promise<Peer> {
+    if (!this.#online) throw new OfflineError('this command needs peers, and this node is offline: start "shardswap daemon" first')
+    this.#peer ??= this.#start()
+    return await this.#peer
+  }
+
+  async #start(): Promise<Peer> {
+    const { privateKey, blocks, datastore } = this.repo
+    // Loaded here, for the network's modules take longer to load than most offline commands take to run.
+    const { createPeer } = await import('@shardswap/peer')
+    return await createPeer({ privateKey, blockstore: blocks, datastore, listen: this.#listen })
+  }
+
+  async version(): Promise<NodeVersion> {
+    return { version, repoVersion, system: `${process.arch}/${process.platform}`, runtime: process.version }
+  }
+
+  async id(): Promise<NodeId> {
+    const id = this.repo.peerId.toString()
+    const publicKey = publicKeyText(this.repo.privateKey)
+    const peer = await this.#peer
+    if (peer === undefined) return { id, publicKey, addresses: [], agentVersion, protocols: [] }
+    return { id, publicKey, addresses: peer.addresses(), agentVersion, protocols: peer.libp2p.getProtocols() }
+  }
+
+  async *add(sources: AsyncIterable<AddSource> | Iterable<AddSource>, options: NodeAddOptions = {}): AsyncGenerator<AddedEntry> {
+    const { onlyHash = false, ...rest } = options
+    const sink: BlockSink = onlyHash ? { put: async () => {} } : this.#sink()
+    yield* this.#guarded(options, add(sources, sink, rest))
+  }
+
+  async *cat(path: string, options: NodeReadOptions = {}): AsyncGenerator<Uint8Array> {
+    const { onSize, offset = 0, length } = options
+    const sized = async function* (source: BlockSource): AsyncGenerator<Uint8Array> {
+      if (onSize !== undefined) {
+        const { size } = await resolve(source, path, options)
+        const rest = size > BigInt(offset) ? size - BigInt(offset) : 0n
+        onSize(length === undefined || BigInt(length) > rest ? rest : BigInt(length))
+      }
+      yield* cat(source, path, options)
+    }
+    yield* this.#reading(options, sized)
+  }
+
+  async *ls(path: string, options: FetchOptions = {}): AsyncGenerator<DirectoryEntry> {
+    yield* this.#reading(options, (source) => ls(source, path, options))
+  }
+
+  async get(path: string, target: string, options: NodeGetOptions = {}): Promise<WriteTreeResult> {
+    return await this.#read(options, async (source) => {
+      return await writeTree(sizedTree(tree(source, path, options), options.onSize), target, writeOptions(path, options))
+    })
+  }
+
+  /** A whole tree, parents first. The content of an entry must be read, if at all, before the next entry is asked for. */
+  async *tree(path: string, options: NodeReadOptions = {}): AsyncGenerator<TreeEntry> {
+    yield* this.#reading(options, (source) => tree(source, path, options))
+  }
+
+  async blockPut(bytes: Uint8Array, options: BlockPutOptions = {}): Promise<BlockStat> {
+    checkBlockSize(bytes.byteLength, options.allowBigBlock === true)
+    const cid = cidForBlock(bytes, options)
+    await this.#sink().put(cid, bytes, options)
+    return { cid, size: bytes.byteLength }
+  }
+
+  async blockGet(cid: CID, options: FetchOptions = {}): Promise<Uint8Array> {
+    return await this.#read(options, async (source) => await source.get(cid, options))
+  }
+
+  async blockStat(cid: CID, options: FetchOptions = {}): Promise<BlockStat> {
+    const size = await this.repo.blocks.size(cid, options)
+    return { cid, size: size ?? (await this.blockGet(cid, options)).byteLength }
+  }
+
+  async *blockRm(cids: readonly CID[], options: AbortOptions & { readonly force?: boolean } = {}): AsyncGenerator<BlockRemoved> {
+    yield* removeBlocks(this.repo, cids, options.force === true)
+  }
+
+  async dagImport(archive: AsyncIterable<Uint8Array>, options: AbortOptions = {}): Promise<CarImportResult> {
+    try {
+      return await importCar(archive, this.#sink(), { ...options, has: async (cid) => await this.repo.blocks.has(cid) })
+    } catch (error) {
+      throw reasonFor(error, options.signal)
+    }
+  }
+
+  async *dagExport(path: string, options: FetchOptions = {}): AsyncGenerator<Uint8Array> {
+    const exported = async function* (source: BlockSource): AsyncGenerator<Uint8Array> {
+      const { cid } = await resolve(source, path, options)
+      yield* exportCar(source, cid, options)
+    }
+    yield* this.#reading(options, exported)
+  }
+
+  async swarmPeers(): Promise<readonly ConnectedPeer[]> {
+    return (await this.peer()).connections()
+  }
+
+  async swarmConnect(address: string, options: AbortOptions = {}): Promise<string> {
+    const target = parseMultiaddr(address)
+    const peer = await this.peer()
+    try {
+      return (await peer.connect(target, options)).toString()
+    } catch (error) {
+      if (options.signal?.aborted === true) throw reasonFor(error, options.signal)
+      const why = error instanceof Error ? error.message : String(error)
+      throw new ConnectError(`could not connect to ${address}: ${why}`, { cause: error })
+    }
+  }
+
+  async repoStat(): Promise<RepoStat> {
+    return await this.repo.stat()
+  }
+
+  async *repoVerify(options: AbortOptions = {}): AsyncGenerator<VerifyResult> {
+    yield* this.#guarded(options, this.repo.verify(options))
+  }
+
+  async close(): Promise<void> {
+    const starting = this.#peer
+    this.#peer = undefined
+    try {
+      const peer = await starting?.catch(() => undefined)
+      await peer?.stop()
+    } finally {
+      await this.repo.close()
+    }
+  }
+
+  /** The repo; online, peers that wait for a block are told that it is here. */
+  #sink(): BlockSink {
+    return {
+      put: async (cid, bytes, { signal } = {}) => {
+        const peer = await this.#peer
+        if (peer !== undefined && bytes.byteLength <= blockBytesMax) await peer.put(cid, bytes)
+        else await this.repo.blocks.put(cid, bytes, signal === undefined ? {} : { signal })
+      }
+    }
+  }
+
+  async #read<T>(options: FetchOptions, use: (source: BlockSource) => Promise<T>): Promise<T> {
+    let answer: { value: T } | undefined
+    const single = async function* (source: BlockSource): AsyncGenerator<T> {
+      yield await use(source)
+    }
+    for await (const value of this.#reading(options, single)) answer = { value }
+    if (answer === undefined) throw new NotFoundError('nothing was read')
+    return answer.value
+  }
+
+  /** Runs a read against the repo or, online, against a session that ends with the read. */
+  async *#reading<T>(options: FetchOptions, use: (source: BlockSource) => AsyncIterable<T>): AsyncGenerator<T> {
+    if (!this.#online || options.offline === true) {
+      yield* this.#guarded(options, use(this.#offline))
+      return
+    }
+    const peer = await this.peer()
+    const session = peer.createSession({ signal: options.signal })
+    try {
+      yield* this.#guarded(options, use(options.patient === true ? session : impatient(session)))
+    } finally {
+      session.close()
+    }
+  }
+
+  /** Ends with the signal's reason, whatever the layers below made of it. */
+  async *#guarded<T>(options: AbortOptions, items: AsyncIterable<T>): AsyncGenerator<T> {
+    try {
+      yield* items
+    } catch (error) {
+      throw reasonFor(error, options.signal)
+    }
+  }
+}
+
+/**
+ * A session asked without a signal gives up by itself where nothing comes. It
+ * is closed when the read ends or is given up, so no want outlives its reader.
+ */
+function impatient(session: BlockSource): BlockSource {
+  return { get: async (cid) => await session.get(cid) }
+}

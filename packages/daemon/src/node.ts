@@ -1,0 +1,101 @@
+import type { AddedEntry, AddOptions, AddSource, CarImportResult, DirectoryEntry, ReadOptions, WriteTreeResult } from '@shardswap/content'
+import type { AbortOptions, CID } from '@shardswap/interface'
+import type { ConnectedPeer } from '@shardswap/peer'
+import type { RepoStat, VerifyResult } from '@shardswap/repo'
+
+/** Options of a call that may look for blocks at other peers. */
+export interface FetchOptions extends AbortOptions {
+  /** Look into the repo only: what is not there is NotFoundError, at once. */
+  readonly offline?: boolean
+  /** Wait for as long as the signal allows. Else a block of which nothing is heard for a minute is NotFoundError. */
+  readonly patient?: boolean
+}
+
+export interface NodeVersion {
+  readonly version: string
+  readonly repoVersion: number
+  /** Architecture and system, e.g. `x64/linux`. */
+  readonly system: string
+  /** Version of Node.js. */
+  readonly runtime: string
+}
+
+export interface NodeId {
+  readonly id: string
+  /** The public key, protobuf in base64. */
+  readonly publicKey: string
+  readonly addresses: readonly string[]
+  readonly agentVersion: string
+  readonly protocols: readonly string[]
+}
+
+export interface NodeAddOptions extends AddOptions {
+  /** Compute the CIDs and store nothing. */
+  readonly onlyHash?: boolean
+}
+
+export interface BlockPutOptions extends AbortOptions {
+  /** Name of the CID's codec; `raw` by default, `v0` for a CIDv0. */
+  readonly codec?: string
+  /** Name of the hash function; `sha2-256` by default. */
+  readonly mhtype?: string
+  /** Bytes of the digest; the function's own length by default. */
+  readonly mhlen?: number
+  /** Store a block of more than 2 MiB, which no peer can be relied on to take. */
+  readonly allowBigBlock?: boolean
+}
+
+export interface BlockStat {
+  readonly cid: CID
+  /** Bytes. */
+  readonly size: number
+}
+
+export interface BlockRemoved {
+  readonly cid: CID
+  /** Why it was not removed. */
+  readonly error?: string
+}
+
+export interface NodeReadOptions extends ReadOptions, FetchOptions {
+  /** Told how many bytes are to come, before the first one, where that is known. */
+  readonly onSize?: (bytes: bigint) => void
+}
+
+export interface NodeGetOptions extends FetchOptions {
+  /** Bytes written so far. */
+  readonly onProgress?: (bytes: number) => void
+  /** How many bytes are to come, where it is one file. */
+  readonly onSize?: (bytes: bigint) => void
+  /** What could not be done and does no harm. */
+  readonly onWarning?: (path: string, error: Error) => void
+}
+
+/**
+ * What the commands and the RPC can do. There are two: one that has the repo
+ * open in this process, and one that asks a running daemon.
+ * Calls end with the errors of `@shardswap/interface`; both give the same ones.
+ */
+export interface SwapNode {
+  version(options?: AbortOptions): Promise<NodeVersion>
+  id(options?: AbortOptions): Promise<NodeId>
+  add(sources: AsyncIterable<AddSource> | Iterable<AddSource>, options?: NodeAddOptions): AsyncIterable<AddedEntry>
+  /** Bytes of a file. */
+  cat(path: string, options?: NodeReadOptions): AsyncIterable<Uint8Array>
+  ls(path: string, options?: FetchOptions): AsyncIterable<DirectoryEntry>
+  /** Writes a file or a whole directory to disk, below or at `target` and nowhere else. */
+  get(path: string, target: string, options?: NodeGetOptions): Promise<WriteTreeResult>
+  blockPut(bytes: Uint8Array, options?: BlockPutOptions): Promise<BlockStat>
+  blockGet(cid: CID, options?: FetchOptions): Promise<Uint8Array>
+  blockStat(cid: CID, options?: FetchOptions): Promise<BlockStat>
+  blockRm(cids: readonly CID[], options?: AbortOptions & { readonly force?: boolean }): AsyncIterable<BlockRemoved>
+  dagImport(archive: AsyncIterable<Uint8Array>, options?: AbortOptions): Promise<CarImportResult>
+  dagExport(path: string, options?: FetchOptions): AsyncIterable<Uint8Array>
+  swarmPeers(options?: AbortOptions): Promise<readonly ConnectedPeer[]>
+  /** Connects to a peer; its id. Errors: ConnectError. */
+  swarmConnect(address: string, options?: AbortOptions): Promise<string>
+  repoStat(options?: AbortOptions): Promise<RepoStat>
+  repoVerify(options?: AbortOptions): AsyncIterable<VerifyResult>
+  /** Gives up what runs, and the repo where this process has it open. */
+  close(): Promise<void>
+}

@@ -1,0 +1,93 @@
+/** `add`: an upload of files, directories and symlinks becomes UnixFS. */
+import type { AddSource, UnixTime } from '@shardswap/content'
+import { InvalidParametersError } from '@shardswap/interface'
+import { symlinkBytesMax } from '../limits.ts'
+import type { NodeAddOptions } from '../node.ts'
+import { addedShape, unixTime } from '../shapes.ts'
+import type { Call, Handlers } from './call.ts'
+import { ProgressSlot, withProgress } from './progress.ts'
+import type { Query } from './query.ts'
+import { type UploadPart, uploadParts } from './upload.ts'
+
+function addOptions(query: Query): NodeAddOptions {
+  const chunker = query.text('chunker')
+  const cidVersion = query.integer('cid-version')
+  const rawLeaves = query.flag('raw-leaves')
+  const hash = query.text('hash')
+  if (cidVersion !== undefined && cidVersion !== 0 && cidVersion !== 1) {
+    throw new InvalidParametersError(`option "cid-version" is 0 or 1, not ${cidVersion}`)
+  }
+  return {
+    ...(chunker === undefined ? {} : { chunker }),
+    ...(cidVersion === undefined ? {} : { cidVersion }),
+    ...(rawLeaves === undefined ? {} : { rawLeaves }),
+    ...(hash === undefined ? {} : { hash }),
+    trickle: query.flag('trickle') ?? false,
+    wrapWithDirectory: query.flag('wrap-with-directory') ?? false,
+    onlyHash: query.flag('only-hash') ?? false
+  }
+}
+
+/** Mode and time stand in the field's name, `file?mode=0644&mtime=…&mtime-nsecs=…`. */
+function metadata(field: string): { mode?: number; mtime?: UnixTime } {
+  const params = new URLSearchParams(field.split('?')[1] ?? '')
+  const mode = params.get('mode')
+  const secs = params.get('mtime')
+  const nsecs = params.get('mtime-nsecs')
+  if ((mode !== null && !/^[0-7]+$/.test(mode)) || (secs !== null && !/^-?\d+$/.test(secs)) || (nsecs !== null && !/^\d+$/.test(nsecs))) {
+    throw new InvalidParametersError(`the field "${field}" has a mode or a time that cannot be read`)
+  }
+  return {
+    ...(mode === null ? {} : { mode: Number.parseInt(mode, 8) }),
+    ...(secs === null ? {} : { mtime: unixTime(BigInt(secs), nsecs === null ? undefined : Number(nsecs)) })
+  }
+}
+
+async function symlinkTarget(part: UploadPart): Promise<string> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const bytes of part.content as AsyncIterable<Uint8Array>) {
+    length += bytes.byteLength
+    if (length > symlinkBytesMax)
+      throw new InvalidParametersError(`the symlink "${part.path}" has a target of over ${symlinkBytesMax} bytes`)
+    parts.push(bytes)
+  }
+  return Buffer.concat(parts, length).toString('utf8')
+}
+
+async function* counted(part: UploadPart, progress: ProgressSlot): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const data of part.content as AsyncIterable<Uint8Array>) {
+    bytes += data.byteLength
+    progress.set({ Name: part.path, Bytes: bytes })
+    yield data
+  }
+}
+
+async function* sourcesOf(call: Call, progress: ProgressSlot): AsyncGenerator<AddSource> {
+  for await (const part of uploadParts(call.request, call.signal)) {
+    const { path, field, mimeType } = part
+    const common = { path, ...metadata(field) }
+    if (mimeType === 'application/x-directory') {
+      part.content.resume()
+      yield common
+    } else if (mimeType === 'application/symlink') {
+      yield { ...common, symlinkTarget: await symlinkTarget(part) }
+    } else {
+      yield { ...common, content: counted(part, progress) }
+    }
+  }
+}
+
+async function* added(call: Call, options: NodeAddOptions, progress: ProgressSlot): AsyncGenerator<object> {
+  const sources = sourcesOf(call, progress)
+  for await (const entry of call.node.add(sources, { ...options, signal: call.signal })) yield addedShape(entry)
+}
+
+export const addHandlers: Handlers = {
+  add: (call) => {
+    const progress = new ProgressSlot()
+    const lines = added(call, addOptions(call.query), progress)
+    return { kind: 'lines', lines: call.query.flag('progress') === true ? withProgress(lines, progress) : lines }
+  }
+}

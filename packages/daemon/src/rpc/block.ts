@@ -1,0 +1,65 @@
+/** `block/put`, `block/get`, `block/stat`, `block/rm`. */
+import type { Readable } from 'node:stream'
+import { parseCid } from '../cid.ts'
+import { checkBlockSize } from '../local/blocks.ts'
+import type { BlockPutOptions } from '../node.ts'
+import { blockShape, removedShape } from '../shapes.ts'
+import { type Call, fetchOptions, type Handlers } from './call.ts'
+import type { Query } from './query.ts'
+import type { Reply } from './reply.ts'
+import { uploadedFiles } from './upload.ts'
+
+function putOptions(query: Query): BlockPutOptions {
+  // `format` is the older name of the option; there `v0` and `protobuf` were usual.
+  const codec = query.text('cid-codec') ?? query.text('format')
+  const mhtype = query.text('mhtype')
+  const mhlen = query.integer('mhlen')
+  return {
+    ...(codec === undefined ? {} : { codec }),
+    ...(mhtype === undefined ? {} : { mhtype }),
+    ...(mhlen === undefined ? {} : { mhlen }),
+    allowBigBlock: query.flag('allow-big-block') ?? false
+  }
+}
+
+async function readWhole(content: Readable, allowBigBlock: boolean): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of content as AsyncIterable<Uint8Array>) {
+    length += part.byteLength
+    checkBlockSize(length, allowBigBlock)
+    parts.push(part)
+  }
+  return Buffer.concat(parts, length)
+}
+
+async function* putAll({ node, query, request, signal }: Call): AsyncGenerator<object> {
+  const options = putOptions(query)
+  for await (const content of uploadedFiles(request, signal)) {
+    const bytes = await readWhole(content, options.allowBigBlock === true)
+    yield blockShape(await node.blockPut(bytes, { ...options, signal }))
+  }
+}
+
+async function* getOne(call: Call): AsyncGenerator<Uint8Array> {
+  yield await call.node.blockGet(parseCid(call.query.arg()), fetchOptions(call))
+}
+
+async function stat(call: Call): Promise<Reply> {
+  return { kind: 'json', value: blockShape(await call.node.blockStat(parseCid(call.query.arg()), fetchOptions(call))) }
+}
+
+async function* removeAll({ node, query, signal }: Call): AsyncGenerator<object> {
+  const quiet = query.flag('quiet') ?? false
+  const force = query.flag('force') ?? false
+  for await (const removed of node.blockRm(query.cids(), { signal, force })) {
+    if (!quiet || removed.error !== undefined) yield removedShape(removed)
+  }
+}
+
+export const blockHandlers: Handlers = {
+  'block/put': (call) => ({ kind: 'lines', lines: putAll(call) }),
+  'block/get': (call) => ({ kind: 'bytes', bytes: getOne(call), contentType: 'application/vnd.ipld.raw' }),
+  'block/stat': stat,
+  'block/rm': (call) => ({ kind: 'lines', lines: removeAll(call) })
+}

@@ -1,0 +1,27 @@
+import type { IncomingMessage } from 'node:http'
+import type { LocalNode } from '../local/local-node.ts'
+import type { FetchOptions } from '../node.ts'
+import type { Query } from './query.ts'
+import type { Reply } from './reply.ts'
+
+/** One request. */
+export interface Call {
+  readonly node: LocalNode
+  readonly query: Query
+  readonly request: IncomingMessage
+  /** Ends when the client closes, the `timeout` option passes or the daemon stops. */
+  readonly signal: AbortSignal
+  /** Where the node's repo is. */
+  readonly repoPath: string
+  /** Asks the daemon to stop. */
+  shutdown(): void
+}
+
+export type Handler = (call: Call) => Reply | Promise<Reply>
+export type Handlers = Readonly<Record<string, Handler>>
+
+/** How a call looks for blocks. One with a timeout waits for all of it. */
+export function fetchOptions({ query, signal }: Call): FetchOptions {
+  const patient = query.flag('patient') ?? query.timeoutMs() !== undefined
+  return { signal, patient, offline: query.flag('offline') ?? false }
+}

@@ -1,0 +1,149 @@
+/** The HTTP shell of the RPC: who may call, which handler, when to give up. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { AbortError, ShardswapError, StoppedError } from '@shardswap/interface'
+import { hostPort, isLoopback, tcpMultiaddr } from '../address.ts'
+import { startDeadline } from '../deadline.ts'
+import { ListenError, reasonFor } from '../errors.ts'
+import { lingerMs, rpcConnectionsMax, rpcHeaderBytesMax } from '../limits.ts'
+import type { LocalNode } from '../local/local-node.ts'
+import { addHandlers } from './add.ts'
+import { blockHandlers } from './block.ts'
+import type { Handlers } from './call.ts'
+import { dagHandlers } from './dag.ts'
+import { refusal } from './guard.ts'
+import { nodeHandlers } from './node.ts'
+import { Query } from './query.ts'
+import { readHandlers } from './read.ts'
+import { repoHandlers } from './repo.ts'
+import { writeError, writeReply } from './reply.ts'
+import { swarmHandlers } from './swarm.ts'
+
+const handlers: Handlers = {
+  ...addHandlers,
+  ...blockHandlers,
+  ...dagHandlers,
+  ...nodeHandlers,
+  ...readHandlers,
+  ...repoHandlers,
+  ...swarmHandlers
+}
+
+const prefix = '/api/v0/'
+
+export interface RpcServerInit {
+  readonly node: LocalNode
+  readonly repoPath: string
+  /** Called when a client asks the daemon to stop. */
+  readonly onShutdown: () => void
+}
+
+/** Serves a node at `POST /api/v0/…` on loopback. */
+export class RpcServer {
+  readonly #init: RpcServerInit
+  readonly #server: Server
+  readonly #stopping = new AbortController()
+  #port = 0
+
+  constructor(init: RpcServerInit) {
+    this.#init = init
+    // An upload may take hours; a client that sends nothing at all is cut off by the header's timeout.
+    this.#server = createServer({ maxHeaderSize: rpcHeaderBytesMax, requestTimeout: 0 }, (request, response) => {
+      void this.#answer(request, response)
+    })
+    this.#server.maxConnections = rpcConnectionsMax
+  }
+
+  /** Binds a loopback multiaddr, port 0 for a free one; resolves to the multiaddr bound. Errors: ListenError. */
+  async listen(address: string): Promise<string> {
+    const { host, port } = hostPort(address)
+    if (!isLoopback(host)) throw new ListenError(`the API has full power over the node, so it listens on loopback only, not on ${address}`)
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => {
+        const why = error.code === 'EADDRINUSE' ? `port ${port} is in use by another program` : error.message
+        reject(new ListenError(`cannot listen for the API on ${address}: ${why}`, { cause: error }))
+      })
+      this.#server.listen(port, host, resolve)
+    })
+    const bound = this.#server.address() as AddressInfo
+    this.#port = bound.port
+    return tcpMultiaddr(bound)
+  }
+
+  /** Ends every call and closes every connection. */
+  async close(): Promise<void> {
+    this.#stopping.abort(new StoppedError('the daemon is stopping'))
+    if (!this.#server.listening) return
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    // Calls that were given up get a moment to say so.
+    const force = setTimeout(() => this.#server.closeAllConnections(), lingerMs)
+    this.#server.closeIdleConnections()
+    await closed
+    clearTimeout(force)
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => {})
+    const reason = refusal(request.headers, this.#port)
+    if (reason !== undefined) {
+      fail(request, response, new RefusedError(reason), 403)
+      return
+    }
+    const url = new URL(request.url ?? '/', 'http://localhost')
+    const name = url.pathname.startsWith(prefix) ? url.pathname.slice(prefix.length).replace(/\/$/, '') : undefined
+    const handler = name !== undefined && Object.hasOwn(handlers, name) ? handlers[name] : undefined
+    if (handler === undefined) {
+      fail(request, response, new UnknownCallError(`no call at ${url.pathname}: this node serves ${Object.keys(handlers).join(', ')}`), 404)
+      return
+    }
+    if (request.method !== 'POST') {
+      response.setHeader('Allow', 'POST')
+      fail(request, response, new UnknownCallError(`method ${request.method ?? ''} is not allowed: the API takes POST`), 405)
+      return
+    }
+    await this.#call(handler, url, request, response)
+  }
+
+  async #call(handler: Handlers[string], url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const query = new Query(url.searchParams)
+    let timeoutMs: number | undefined
+    try {
+      timeoutMs = query.timeoutMs()
+    } catch (error) {
+      fail(request, response, error)
+      return
+    }
+    const deadline = startDeadline(this.#stopping.signal, timeoutMs)
+    response.on('close', () => deadline.abort(new AbortError('the client closed the connection')))
+    const { node, repoPath, onShutdown } = this.#init
+    const shutdown = (): void => {
+      response.once('finish', onShutdown)
+    }
+    try {
+      const reply = await handler({ node, query, request, repoPath, shutdown, signal: deadline.signal })
+      await writeReply(response, reply)
+    } catch (error) {
+      fail(request, response, reasonFor(error, deadline.signal))
+    } finally {
+      deadline.clear()
+    }
+  }
+}
+
+/** Answers with an error; what the client still sends is read for a moment, so that it gets to see the answer. */
+function fail(request: IncomingMessage, response: ServerResponse, error: unknown, status?: number): void {
+  writeError(response, error, status)
+  if (request.complete || request.destroyed) return
+  request.resume()
+  setTimeout(() => request.destroy(), lingerMs).unref()
+}
+
+class RefusedError extends ShardswapError {
+  override readonly name = 'RefusedError'
+  override readonly code = 'ERR_REFUSED'
+}
+
+class UnknownCallError extends ShardswapError {
+  override readonly name = 'UnknownCallError'
+  override readonly code = 'ERR_UNKNOWN_CALL'
+}

@@ -1,0 +1,98 @@
+/** Multipart bodies as a stream of parts: nothing is collected, whatever its size. */
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import busboy from 'busboy'
+import { InvalidParametersError, MalformedError } from '@shardswap/interface'
+
+export interface UploadPart {
+  /** Name of the form's field, which may carry `?mode=…&mtime=…`. */
+  readonly field: string
+  /** Path as sent, percent-decoded; '' where there is none. */
+  readonly path: string
+  readonly mimeType: string
+  /** Must be read before the next part is asked for. */
+  readonly content: Readable
+}
+
+/** The parts of a request's body, until the signal ends. Errors: InvalidParametersError for another type of body, MalformedError for one cut off. */
+export async function* uploadParts(request: IncomingMessage, signal: AbortSignal): AsyncGenerator<UploadPart> {
+  const parser = openParser(request)
+  const inbox = new Inbox()
+  parser.on('file', (field, content, { filename, mimeType }) => {
+    // Its reader gets the error too; without a listener it would end the process.
+    content.on('error', () => {})
+    inbox.push({ field, path: decodePath(filename), mimeType, content })
+  })
+  parser.on('error', (error) => inbox.end(new MalformedError(`the upload cannot be read: ${String(error)}`)))
+  parser.on('close', () => inbox.end())
+  const cutOff = (): void => {
+    if (!request.complete) parser.destroy(new Error('it was cut off'))
+  }
+  const giveUp = (): void => void parser.destroy(new Error('it was given up'))
+  request.on('close', cutOff)
+  signal.addEventListener('abort', giveUp, { once: true })
+  request.pipe(parser)
+  try {
+    yield* inbox.parts()
+  } finally {
+    request.off('close', cutOff)
+    signal.removeEventListener('abort', giveUp)
+    request.unpipe(parser)
+    parser.destroy()
+  }
+}
+
+/** The content of the only or first part. */
+export async function* uploadedFiles(request: IncomingMessage, signal: AbortSignal): AsyncGenerator<Readable> {
+  for await (const part of uploadParts(request, signal)) {
+    yield part.content
+    part.content.resume()
+  }
+}
+
+function openParser(request: IncomingMessage): busboy.Busboy {
+  try {
+    return busboy({ headers: request.headers, preservePath: true, defParamCharset: 'utf8', limits: { fields: 0 } })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new InvalidParametersError(`this call takes its data as multipart/form-data: ${why}`, { cause: error })
+  }
+}
+
+function decodePath(filename: string | undefined): string {
+  if (filename === undefined) return ''
+  try {
+    return decodeURIComponent(filename)
+  } catch {
+    return filename
+  }
+}
+
+/** Parts between the parser and their reader; at most as many as one read of the socket holds. */
+class Inbox {
+  readonly #waiting: UploadPart[] = []
+  #wake: (() => void) | undefined
+  #ended = false
+  #failure: Error | undefined
+
+  push(part: UploadPart): void {
+    this.#waiting.push(part)
+    this.#wake?.()
+  }
+
+  end(failure?: Error): void {
+    this.#ended = true
+    this.#failure ??= failure
+    this.#wake?.()
+  }
+
+  async *parts(): AsyncGenerator<UploadPart> {
+    for (;;) {
+      const part = this.#waiting.shift()
+      if (part !== undefined) yield part
+      else if (this.#failure !== undefined) throw this.#failure
+      else if (this.#ended) return
+      else await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * Kubo's JSON for what a node answers, and back. The RPC writes these shapes,
+ * our client reads them, and the command prints them with `--json`.
+ */
+import type { AddedEntry, CarImportResult, DirectoryEntry, EntryType, UnixTime } from '@shardswap/content'
+import { CID } from '@shardswap/interface'
+import type { ConnectedPeer } from '@shardswap/peer'
+import type { RepoStat, VerifyResult } from '@shardswap/repo'
+import type { BlockRemoved, BlockStat, NodeId, NodeVersion } from './node.ts'
+
+export interface ErrorShape {
+  readonly Message: string
+  /** Kubo's class of the error: 0 in general, 1 the client's mistake, 4 forbidden. */
+  readonly Code: number
+  readonly Type: 'error'
+  /** Not Kubo's: name and code of the error's class, the same in the library and the command. */
+  readonly Name: string
+  readonly ErrorCode: string
+}
+
+export interface VersionShape {
+  readonly Version: string
+  readonly Commit: string
+  readonly Repo: string
+  readonly System: string
+  readonly Golang: string
+  /** Not Kubo's: which program answers, and the repo that it serves. */
+  readonly Program: string
+  readonly Runtime: string
+  readonly RepoPath: string
+}
+
+/** The program's name in `version`, by which our client knows a daemon of ours. */
+export const programName = 'shardswap'
+
+export function versionShape(version: NodeVersion, repoPath: string): VersionShape {
+  const { system, runtime } = version
+  return {
+    Version: version.version,
+    Commit: '',
+    Repo: String(version.repoVersion),
+    System: system,
+    Golang: '',
+    Program: programName,
+    Runtime: runtime,
+    RepoPath: repoPath
+  }
+}
+
+export function versionOf(shape: VersionShape): NodeVersion {
+  return { version: shape.Version, repoVersion: Number(shape.Repo), system: shape.System, runtime: shape.Runtime }
+}
+
+export interface IdShape {
+  readonly ID: string
+  readonly PublicKey: string
+  readonly Addresses: readonly string[]
+  readonly AgentVersion: string
+  readonly Protocols: readonly string[]
+}
+
+export function idShape(id: NodeId): IdShape {
+  const { publicKey, addresses, agentVersion, protocols } = id
+  return { ID: id.id, PublicKey: publicKey, Addresses: addresses, AgentVersion: agentVersion, Protocols: protocols }
+}
+
+export function idOf(shape: IdShape): NodeId {
+  return {
+    id: shape.ID,
+    publicKey: shape.PublicKey,
+    addresses: shape.Addresses,
+    agentVersion: shape.AgentVersion,
+    protocols: shape.Protocols
+  }
+}
+
+export interface AddedShape {
+  readonly Name: string
+  readonly Hash: string
+  readonly Size: string
+}
+
+export function addedShape(entry: AddedEntry): AddedShape {
+  return { Name: entry.path, Hash: entry.cid.toString(), Size: entry.size.toString() }
+}
+
+export function addedOf(shape: AddedShape): AddedEntry {
+  return { path: shape.Name, cid: CID.parse(shape.Hash), size: BigInt(shape.Size) }
+}
+
+/** UnixFS's type numbers, which Kubo's `ls` gives; a raw leaf counts as a file there. */
+const typeCodes: Record<EntryType, number> = { other: 0, directory: 1, file: 2, raw: 2, symlink: 4 }
+
+export interface LinkShape {
+  readonly Name: string
+  readonly Hash: string
+  readonly Size: number
+  readonly Type: number
+  readonly Target: string
+  readonly Mode?: string
+  readonly Mtime?: number
+  readonly MtimeNsecs?: number
+}
+
+export interface ListShape {
+  readonly Objects: readonly { readonly Hash: string; readonly Links: readonly LinkShape[] }[]
+}
+
+export function linkShape(entry: DirectoryEntry): LinkShape {
+  const shape = {
+    Name: entry.name,
+    Hash: entry.cid.toString(),
+    Size: Number(entry.size),
+    Type: typeCodes[entry.type],
+    Target: ''
+  }
+  return { ...shape, ...modeShape(entry.mode), ...timeShape(entry.mtime) }
+}
+
+export function listShape(path: string, entries: readonly DirectoryEntry[]): ListShape {
+  return { Objects: [{ Hash: path, Links: entries.map(linkShape) }] }
+}
+
+export function linkOf(shape: LinkShape): DirectoryEntry {
+  const types: Record<number, EntryType> = { 1: 'directory', 2: 'file', 4: 'symlink', 5: 'directory' }
+  const mtime = shape.Mtime === undefined ? undefined : unixTime(BigInt(shape.Mtime), shape.MtimeNsecs)
+  return {
+    name: shape.Name,
+    cid: CID.parse(shape.Hash),
+    type: types[shape.Type] ?? 'other',
+    size: BigInt(shape.Size),
+    ...(shape.Mode === undefined ? {} : { mode: Number.parseInt(shape.Mode, 8) }),
+    ...(mtime === undefined ? {} : { mtime })
+  }
+}
+
+function modeShape(mode: number | undefined): { Mode?: string } {
+  return mode === undefined ? {} : { Mode: modeText(mode) }
+}
+
+function timeShape(mtime: UnixTime | undefined): { Mtime?: number; MtimeNsecs?: number } {
+  if (mtime === undefined) return {}
+  return { Mtime: Number(mtime.secs), ...(mtime.nsecs === undefined ? {} : { MtimeNsecs: mtime.nsecs }) }
+}
+
+/** A mode as four octal digits, as `ls` and uploads write it. */
+export function modeText(mode: number): string {
+  return (mode & 0o7777).toString(8).padStart(4, '0')
+}
+
+/** Seconds and nanoseconds since 1970; nanoseconds of 0 are left out. */
+export function unixTime(secs: bigint, nsecs: number | undefined): UnixTime {
+  return nsecs === undefined || nsecs === 0 ? { secs } : { secs, nsecs }
+}
+
+export interface BlockShape {
+  readonly Key: string
+  readonly Size: number
+}
+
+export function blockShape(stat: BlockStat): BlockShape {
+  return { Key: stat.cid.toString(), Size: stat.size }
+}
+
+export function blockOf(shape: BlockShape): BlockStat {
+  return { cid: CID.parse(shape.Key), size: shape.Size }
+}
+
+export interface RemovedShape {
+  readonly Hash: string
+  readonly Error?: string
+}
+
+export function removedShape(removed: BlockRemoved): RemovedShape {
+  return { Hash: removed.cid.toString(), ...(removed.error === undefined ? {} : { Error: removed.error }) }
+}
+
+export function removedOf(shape: RemovedShape): BlockRemoved {
+  const cid = CID.parse(shape.Hash)
+  return shape.Error === undefined || shape.Error === '' ? { cid } : { cid, error: shape.Error }
+}
+
+export interface ImportShape {
+  readonly Root?: { readonly Cid: { readonly '/': string }; readonly PinErrorMsg: string }
+  readonly Stats?: {
+    readonly BlockCount: number
+    readonly BlockBytesCount: number
+    /** Not Kubo's: roots whose block is neither in the archive nor in the repo. */
+    readonly MissingRoots: readonly string[]
+  }
+}
+
+/** The lines of `dag import`: a line for each root, then the statistics. */
+export function importShapes(result: CarImportResult): ImportShape[] {
+  const roots = result.roots.map((cid) => ({ Root: { Cid: { '/': cid.toString() }, PinErrorMsg: '' } }))
+  const missing = result.missingRoots.map(String)
+  return [...roots, { Stats: { BlockCount: result.blocks, BlockBytesCount: result.bytes, MissingRoots: missing } }]
+}
+
+export function importOf(lines: readonly ImportShape[]): CarImportResult {
+  const roots = lines.flatMap((line) => (line.Root === undefined ? [] : [CID.parse(line.Root.Cid['/'])]))
+  const stats = lines.find((line) => line.Stats !== undefined)?.Stats
+  const missingRoots = (stats?.MissingRoots ?? []).map((text) => CID.parse(text))
+  return { roots, blocks: stats?.BlockCount ?? 0, bytes: stats?.BlockBytesCount ?? 0, missingRoots }
+}
+
+export interface PeerShape {
+  readonly Addr: string
+  readonly Peer: string
+  readonly Latency: string
+  readonly Muxer: string
+  /** 0 unknown, 1 inbound, 2 outbound. */
+  readonly Direction: number
+  readonly Streams: readonly { readonly Protocol: string }[]
+  readonly Identify: object
+}
+
+export function peerShape(peer: ConnectedPeer): PeerShape {
+  return {
+    Addr: peer.addr.replace(/\/p2p\/[^/]+$/, ''),
+    Peer: peer.peer,
+    Latency: peer.latencyMs === undefined ? 'n/a' : `${peer.latencyMs.toFixed(3)}ms`,
+    Muxer: '',
+    Direction: peer.direction === 'inbound' ? 1 : 2,
+    Streams: peer.protocols.map((Protocol) => ({ Protocol })),
+    Identify: {}
+  }
+}
+
+export function peerOf(shape: PeerShape): ConnectedPeer {
+  const latencyMs = Number.parseFloat(shape.Latency)
+  return {
+    peer: shape.Peer,
+    addr: shape.Addr,
+    direction: shape.Direction === 1 ? 'inbound' : 'outbound',
+    protocols: shape.Streams.map((stream) => stream.Protocol),
+    ...(Number.isNaN(latencyMs) ? {} : { latencyMs })
+  }
+}
+
+export interface RepoStatShape {
+  readonly RepoSize: number
+  readonly StorageMax: number
+  readonly NumObjects: number
+  readonly RepoPath: string
+  readonly Version: string
+  /** Not Kubo's: the sum of the blocks' sizes. */
+  readonly BlockBytes: number
+}
+
+export function repoStatShape(stat: RepoStat): RepoStatShape {
+  return {
+    RepoSize: stat.diskBytes,
+    // No limit: the largest integer that JSON's readers agree on.
+    StorageMax: Number.MAX_SAFE_INTEGER,
+    NumObjects: stat.blocks,
+    RepoPath: stat.path,
+    Version: `fs-repo@${stat.version}`,
+    BlockBytes: stat.blockBytes
+  }
+}
+
+export function repoStatOf(shape: RepoStatShape): RepoStat {
+  return {
+    path: shape.RepoPath,
+    version: Number(shape.Version.split('@')[1]),
+    blocks: shape.NumObjects,
+    blockBytes: shape.BlockBytes,
+    diskBytes: shape.RepoSize
+  }
+}
+
+export interface VerifyShape {
+  readonly Msg: string
+  readonly Progress: number
+  /** Not Kubo's: the block, and whether it is as its CID says. */
+  readonly Hash?: string
+  readonly Ok?: boolean
+}
+
+export function verifyShape(result: VerifyResult, progress: number): VerifyShape {
+  const Msg = result.ok ? '' : `block ${result.cid.toString()} was corrupt (${result.reason ?? 'unknown reason'})`
+  return { Msg, Progress: progress, Hash: result.cid.toString(), Ok: result.ok }
+}
+
+export function verifyOf(shape: VerifyShape): VerifyResult | undefined {
+  if (shape.Hash === undefined) return undefined
+  const cid = CID.parse(shape.Hash)
+  return shape.Ok === true ? { cid, ok: true } : { cid, ok: false, reason: shape.Msg }
+}
