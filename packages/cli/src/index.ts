@@ -1,1 +1,6 @@
-export const version = '0.1.0'
+/**
+ * @packageDocumentation
+ * The `shardswap` command. Programs use the packages `@shardswap/peer` and `@shardswap/daemon` instead.
+ */
+export { createProgram } from './program.ts'
+export { Shell } from './shell.ts'

@@ -1,0 +1,29 @@
+/** What a command's arguments mean; nonsense is a usage error before any repo is opened. */
+import { parsePath } from '@shardswap/content'
+import { parseCid } from '@shardswap/daemon'
+import type { CID } from '@shardswap/interface'
+import { UsageError } from './errors.ts'
+
+function orUsage<T>(parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** `CID`, `CID/path` or `/ipfs/CID/path`, checked and given back as it was. */
+export function contentPath(text: string): string {
+  orUsage(() => parsePath(text))
+  return text
+}
+
+/** The last name of a path, by which `get` saves it. */
+export function lastName(path: string): string {
+  const { root, segments } = parsePath(path)
+  return segments.at(-1) ?? root.toString()
+}
+
+export function cidArgument(text: string): CID {
+  return orUsage(() => parseCid(text))
+}

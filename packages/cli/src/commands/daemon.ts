@@ -1,0 +1,78 @@
+/** `daemon`: a node that stays. */
+import { type Daemon, startDaemon } from '@shardswap/daemon'
+import { initRepo, openRepo, repoExists } from '@shardswap/repo'
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { examples } from '../examples.ts'
+import type { Shell } from '../shell.ts'
+
+/** A daemon that has not stopped by then is ended. */
+const stopTimeoutMs = 4_500
+
+async function open(context: Context, init: boolean): Promise<Daemon> {
+  const { repoPath, options } = context
+  if (init && !(await repoExists(repoPath))) {
+    context.note(`Making a repo at ${repoPath}`)
+    await initRepo(repoPath)
+  }
+  const { listen, api } = options
+  return await startDaemon({
+    repo: await openRepo(repoPath),
+    ...(listen === undefined ? {} : { listen }),
+    ...(api === undefined ? {} : { api })
+  })
+}
+
+async function serve(context: Context, init: boolean): Promise<void> {
+  const daemon = await open(context, init)
+  const late = (): void => {
+    context.note('The daemon did not stop in time and was ended')
+    process.exit(1)
+  }
+  let timer: NodeJS.Timeout | undefined
+  try {
+    const { out } = context
+    for (const address of daemon.addresses) await out.line(`Swarm listening on ${address}`)
+    await out.line(`RPC API server listening on ${daemon.api}`)
+    await out.line('Daemon is ready')
+    await connectPeers(context, daemon)
+    await Promise.race([daemon.shutdownAsked, aborted(context.signal)])
+  } finally {
+    timer = setTimeout(late, stopTimeoutMs)
+    await daemon.stop()
+    clearTimeout(timer)
+  }
+}
+
+/** A peer that is not there is no reason to stop serving. */
+async function connectPeers(context: Context, daemon: Daemon): Promise<void> {
+  for (const address of context.options.peer ?? []) {
+    try {
+      await daemon.node.swarmConnect(address, { signal: context.signal })
+    } catch (error) {
+      if (context.signal.aborted) return
+      context.note(`Warning: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+export function registerDaemon(program: Command, shell: Shell): void {
+  const command = program
+    .command('daemon')
+    .description('Run a node that serves blocks to peers, and commands on this machine, until Ctrl-C')
+    .option('--init', 'make the repo where there is none')
+  examples(command, [
+    ['shardswap daemon --init', 'the first start'],
+    ['shardswap daemon --listen /ip4/0.0.0.0/tcp/4002 --api /ip4/127.0.0.1/tcp/5002', 'a second node, with --repo too'],
+    ['shardswap daemon --listen /ip4/127.0.0.1/tcp/0 --api /ip4/127.0.0.1/tcp/0', 'on free ports; the repo\'s file "api" tells which'],
+    ['shardswap daemon --peer /ip4/192.0.2.1/tcp/4001/p2p/12D3…', 'connected to a peer from the start']
+  ]).action(
+    async (flags: { init?: boolean }, command: Command) =>
+      await shell.run(command, async (context) => await serve(context, flags.init === true))
+  )
+}

@@ -1,0 +1,69 @@
+/** `init`, `repo stat`, `repo verify`. */
+import { repoStatShape, verifyShape } from '@shardswap/daemon'
+import { initRepo, openRepo } from '@shardswap/repo'
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { NegativeAnswer } from '../errors.ts'
+import { examples } from '../examples.ts'
+import type { Shell } from '../shell.ts'
+import { formatBytes, printable } from '../terminal/format.ts'
+
+async function init(context: Context): Promise<void> {
+  await initRepo(context.repoPath)
+  const repo = await openRepo(context.repoPath)
+  const { path, peerId } = repo
+  await repo.close()
+  if (context.options.json === true) return await context.out.json({ ID: peerId.toString(), RepoPath: path })
+  await context.out.line(`peer identity: ${peerId.toString()}\nrepo: ${path}`)
+}
+
+async function stat(context: Context): Promise<void> {
+  const { signal, out } = context
+  const found = await context.withNode(async (node) => await node.repoStat({ signal }))
+  if (context.options.json === true) return await out.json(repoStatShape(found))
+  await out.line(`NumObjects: ${found.blocks} blocks`)
+  await out.line(`BlockSize:  ${found.blockBytes} bytes (${formatBytes(found.blockBytes)})`)
+  await out.line(`RepoSize:   ${found.diskBytes} bytes on disk (${formatBytes(found.diskBytes)})`)
+  await out.line(`RepoPath:   ${found.path}`)
+  await out.line(`Version:    fs-repo@${found.version}`)
+}
+
+async function verify(context: Context): Promise<void> {
+  const { signal, out, options } = context
+  let blocks = 0
+  let bad = 0
+  await context.withNode(async (node) => {
+    for await (const result of node.repoVerify({ signal })) {
+      const shape = verifyShape(result, ++blocks)
+      if (!result.ok) bad++
+      if (options.json === true) await out.json(shape)
+      else if (!result.ok) await out.line(printable(shape.Msg))
+    }
+  })
+  if (bad > 0) {
+    context.note(`Error: ${bad} of ${blocks} blocks are corrupt: remove them with "shardswap block rm" and fetch or add them again`)
+    throw new NegativeAnswer('corrupt blocks')
+  }
+  if (options.json !== true) await out.line(`verify complete, all ${blocks} blocks validated.`)
+}
+
+export function registerRepo(program: Command, shell: Shell): void {
+  const initCommand = program.command('init').description('Make a repo: a folder with an identity, a config and blocks')
+  examples(initCommand, [
+    ['shardswap init', 'make a repo in ~/.shardswap'],
+    ['shardswap init --repo /data/blocks', 'make it elsewhere']
+  ]).action(async (_flags: unknown, command: Command) => await shell.run(command, init))
+
+  const repo = program.command('repo').description('Look after the repo')
+  examples(repo, [
+    ['shardswap repo stat', 'how many blocks, how many bytes'],
+    ['shardswap repo verify', 'read and hash every block']
+  ])
+  examples(repo.command('stat').description('Print the number of blocks and the size of the repo'), [
+    ['shardswap repo stat', 'for people'],
+    ['shardswap repo stat --json', 'for programs']
+  ]).action(async (_flags: unknown, command: Command) => await shell.run(command, stat))
+  examples(repo.command('verify').description('Check that every block hashes to its CID; exit code 1 where one does not'), [
+    ['shardswap repo verify', 'print the corrupt blocks']
+  ]).action(async (_flags: unknown, command: Command) => await shell.run(command, verify))
+}

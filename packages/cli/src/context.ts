@@ -1,0 +1,89 @@
+/** What a command runs with: its node, its output, and the ways in which it can be given up. */
+import { connectDaemon, findDaemon, LocalNode, startDeadline, type SwapNode } from '@shardswap/daemon'
+import { AbortError } from '@shardswap/interface'
+import { openRepo, repoPath } from '@shardswap/repo'
+import { UsageError } from './errors.ts'
+import type { GlobalOptions } from './options.ts'
+import { Output } from './terminal/output.ts'
+import { printable } from './terminal/format.ts'
+
+export class Context {
+  readonly options: GlobalOptions
+  readonly out: Output
+  /** Ends at Ctrl-C, at `--timeout`, and when nobody reads the output any more. */
+  readonly signal: AbortSignal
+  /** Where the repo is, or would be. */
+  readonly repoPath: string
+  /** Whether the node has the repo alone to look for blocks in. */
+  offline = false
+  readonly #deadline: ReturnType<typeof startDeadline>
+  readonly #interrupted = new AbortController()
+  readonly #onSignal: () => void
+
+  constructor(options: GlobalOptions) {
+    if (options.offline === true && options.peer !== undefined) throw new UsageError('--offline and --peer exclude each other')
+    this.options = options
+    this.repoPath = options.repo ?? repoPath()
+    this.#deadline = startDeadline(this.#interrupted.signal, options.timeout)
+    this.signal = this.#deadline.signal
+    this.out = new Output(process.stdout, (reason) => this.#deadline.abort(reason))
+    this.#onSignal = () => {
+      if (this.#interrupted.signal.aborted) process.exit(130)
+      this.#interrupted.abort(new AbortError('interrupted'))
+    }
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, this.#onSignal)
+  }
+
+  get interrupted(): boolean {
+    return this.#interrupted.signal.aborted
+  }
+
+  /** How a command looks for blocks. Whoever names a timeout means to wait that long. */
+  get fetch(): { signal: AbortSignal; offline: boolean; patient: boolean } {
+    return { signal: this.signal, offline: this.offline, patient: this.options.timeout !== undefined }
+  }
+
+  /** A remark for the user, on standard error. */
+  note(text: string): void {
+    process.stderr.write(`${printable(text)}\n`)
+  }
+
+  /** Runs with the daemon of this repo where there is one, else with the repo itself. */
+  async withNode<T>(use: (node: SwapNode) => Promise<T>): Promise<T> {
+    const node = await this.#open()
+    try {
+      await this.#connectPeers(node)
+      return await use(node)
+    } finally {
+      await node.close()
+    }
+  }
+
+  dispose(): void {
+    this.#deadline.clear()
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(name, this.#onSignal)
+  }
+
+  async #open(): Promise<SwapNode> {
+    const { api, peer = [], listen = [], offline } = this.options
+    const daemon = api === undefined ? await findDaemon(this.repoPath, this.signal) : await connectDaemon(api, this.signal)
+    if (daemon !== undefined) {
+      if (listen.length > 0) this.note('--listen has no effect: a daemon serves this repo, and it listens already')
+      this.offline = offline === true
+      return daemon
+    }
+    const online = offline !== true && (peer.length > 0 || listen.length > 0)
+    this.offline = !online
+    return new LocalNode({ repo: await openRepo(this.repoPath), online, listen })
+  }
+
+  /** One peer that answers is enough to go on. */
+  async #connectPeers(node: SwapNode): Promise<void> {
+    const { signal } = this
+    const { peer = [] } = this.options
+    const results = await Promise.allSettled(peer.map(async (address) => await node.swarmConnect(address, { signal })))
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
+    if (failures.length > 0 && failures.length === results.length) throw failures[0]
+    for (const failure of failures) this.note(`Warning: ${failure instanceof Error ? failure.message : String(failure)}`)
+  }
+}

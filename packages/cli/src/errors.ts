@@ -1,0 +1,65 @@
+import { describeError } from '@shardswap/daemon'
+import { NotFoundError, ShardswapError } from '@shardswap/interface'
+import { CommanderError } from 'commander'
+import { PipeClosedError } from './terminal/output.ts'
+import { printable } from './terminal/format.ts'
+
+/** The command was called in a way that no run could accept. Exit code 2. */
+export class UsageError extends ShardswapError {
+  override readonly name = 'UsageError'
+  override readonly code = 'ERR_USAGE'
+}
+
+/** The command's answer is "no", and has been printed. Exit code 1. */
+export class NegativeAnswer extends Error {
+  override readonly name = 'NegativeAnswer'
+}
+
+export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
+
+/** Mistakes in an argument's text, which the caller can see before anything is done. */
+const usageCodes: ReadonlySet<string> = new Set(['ERR_USAGE', 'ERR_INVALID_PARAMETERS'])
+
+export function exitCodeOf(error: unknown, interrupted: boolean): number {
+  if (error instanceof PipeClosedError) return exitCodes.ok
+  if (interrupted) return exitCodes.interrupted
+  if (error instanceof CommanderError) {
+    const asked = ['commander.helpDisplayed', 'commander.version'].includes(error.code)
+    return asked ? exitCodes.ok : exitCodes.usage
+  }
+  return usageCodes.has(describeError(error).code) ? exitCodes.usage : exitCodes.failed
+}
+
+/** The one line that a user gets, or undefined where all is said already. */
+export function errorLine(error: unknown, offline: boolean): string | undefined {
+  if (error instanceof PipeClosedError || error instanceof CommanderError || error instanceof NegativeAnswer) return undefined
+  const { message, name } = describeError(error)
+  const text = printable((systemMessage(error) ?? message).replaceAll('\n', ' '))
+  const kind = ['Error', 'UsageError'].includes(name) ? '' : `${name}: `
+  const hint =
+    error instanceof NotFoundError && offline && message.includes('not found locally')
+      ? ': name a peer that has it with --peer MULTIADDR, or start "shardswap daemon" and connect it with "shardswap swarm connect"'
+      : ''
+  return `Error: ${kind}${text}${hint}`
+}
+
+const systemMessages: Record<string, string> = {
+  ENOENT: 'no such file or directory',
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EISDIR: 'is a directory',
+  ENOTDIR: 'is not a directory',
+  EEXIST: 'is there already',
+  ENOSPC: 'no space is left on the disk',
+  EROFS: 'the file system is read-only',
+  ELOOP: 'too many symlinks',
+  ENAMETOOLONG: 'the name is too long for the file system'
+}
+
+/** What the file system said, in words. */
+function systemMessage(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined
+  const words = systemMessages[String(error.code)]
+  if (words === undefined) return undefined
+  return 'path' in error && typeof error.path === 'string' ? `${error.path}: ${words}` : words
+}

@@ -1,0 +1,43 @@
+import { Command } from 'commander'
+import { registerAdd } from './commands/add.ts'
+import { registerBlock } from './commands/block.ts'
+import { registerDag } from './commands/dag.ts'
+import { registerDaemon } from './commands/daemon.ts'
+import { registerDemo } from './commands/demo.ts'
+import { registerGet } from './commands/get.ts'
+import { registerNode } from './commands/node.ts'
+import { registerRead } from './commands/read.ts'
+import { registerRepo } from './commands/repo.ts'
+import { registerSwarm } from './commands/swarm.ts'
+import { examples } from './examples.ts'
+import { globalOptions } from './options.ts'
+import type { Shell } from './shell.ts'
+
+/** The whole command line. */
+export function createProgram(shell: Shell): Command {
+  const program = new Command('shardswap')
+    .description('Swap content-addressed blocks with IPFS peers over Bitswap')
+    .exitOverride()
+    .showHelpAfterError('Add --help for the options and examples.')
+    .configureHelp({ showGlobalOptions: true })
+    .helpCommand('help [command]', 'Show the help of a command')
+  for (const option of globalOptions()) program.addOption(option)
+  registerDemo(program, shell)
+  registerRepo(program, shell)
+  registerDaemon(program, shell)
+  registerAdd(program, shell)
+  registerRead(program, shell)
+  registerGet(program, shell)
+  registerBlock(program, shell)
+  registerDag(program, shell)
+  registerSwarm(program, shell)
+  registerNode(program, shell)
+  return examples(program, [
+    ['shardswap demo', 'see it work: four peers on this machine'],
+    ['shardswap init', 'make a repo'],
+    ['shardswap add -r photos', 'add a folder and print its CID'],
+    ['shardswap daemon', 'serve it to peers'],
+    ['shardswap get --peer /ip4/192.0.2.1/tcp/4001/p2p/12D3… bafy…', 'fetch from a peer'],
+    ['shardswap add --help', 'options and examples of a command']
+  ]).addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C).')
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { createProgram } from '../src/program.ts'
+import { plainFlags } from '../src/flags.ts'
+import { Shell } from '../src/shell.ts'
+import { ok, run } from './command.ts'
+
+function commandPaths(): string[][] {
+  const paths: string[][] = [[]]
+  for (const command of createProgram(new Shell()).commands) {
+    paths.push([command.name()])
+    for (const sub of command.commands) paths.push([command.name(), sub.name()])
+  }
+  return paths
+}
+
+test('there is every command that is promised', () => {
+  const names = commandPaths().map((path) => path.join(' '))
+  for (const name of ['demo', 'init', 'daemon', 'id', 'add', 'cat', 'get', 'ls', 'version', 'swarm peers', 'swarm connect'])
+    expect(names).toContain(name)
+  for (const name of ['block put', 'block get', 'block stat', 'block rm', 'dag import', 'dag export', 'repo stat', 'repo verify'])
+    expect(names).toContain(name)
+})
+
+test('every command prints help with examples and its options, and ends well', async () => {
+  for (const path of commandPaths()) {
+    const { code, stdout, stderr } = await run([...path, '--help'])
+    expect({ path, code, stderr }).toEqual({ path, code: 0, stderr: '' })
+    expect(stdout).toContain('Examples:')
+    expect(stdout).toContain(`$ shardswap ${path.join(' ')}`.trimEnd())
+    expect(stdout).toContain('--repo <dir>')
+  }
+})
+
+const wrong: [string, string[]][] = [
+  ['no command', []],
+  ['an unknown command', ['frob']],
+  ['an unknown option', ['ls', '--frob', 'x']],
+  ['a missing argument', ['cat']],
+  ['a duration without a unit', ['--timeout', '10', 'id']],
+  ['a duration of words', ['id', '--timeout', 'soon']],
+  ['a chunk of nothing', ['add', '--chunker', 'size-0', 'x']],
+  ['a chunk that no block holds', ['add', '--chunker', 'size-99999999', 'x']],
+  ['a CID version that is none', ['add', '--cid-version', '2', 'x']],
+  ['an unknown hash function', ['add', '--hash', 'md4', 'x']],
+  ['an unknown codec', ['block', 'put', '--cid-codec', 'dag-frob']],
+  ['a peer that is no multiaddr', ['--peer', 'example.com', 'id']],
+  ['an API for all the world', ['daemon', '--api', '/ip4/0.0.0.0/tcp/5001']],
+  ['a CID that is none', ['cat', 'frob']],
+  ['a CID that is none, for a block', ['block', 'get', 'frob']],
+  ['a path where a CID is meant', ['block', 'get', 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku/x']],
+  ['an offset below zero', ['cat', '--offset=-1', 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku']],
+  ['a demo of one peer', ['demo', '--peers', '1']],
+  ['a demo of no size', ['demo', '--size', 'big']],
+  ['a demo that kills its only provider', ['demo', '--peers', '2', '--kill']],
+  ['offline and a peer', ['--offline', '--peer', '/ip4/127.0.0.1/tcp/1', 'id']]
+]
+
+test.each(wrong)('wrong usage ends with 2 and a line that says what is wrong: %s', async (_name, args) => {
+  const { code, stdout, stderr } = await run(args)
+  expect(code).toBe(2)
+  expect(stdout).toBe('')
+  expect(stderr).not.toMatch(/\n\s+at /)
+  expect(stderr.length).toBeGreaterThan(10)
+})
+
+test('version needs no repo', async () => {
+  expect(await ok(['version'])).toMatch(/^shardswap version \d+\.\d+\.\d+$/)
+  expect(await ok(['version', '-n'])).toMatch(/^\d+\.\d+\.\d+$/)
+  expect(JSON.parse(await ok(['version', '--json']))).toMatchObject({ Version: expect.stringMatching(/^\d/) as string, Repo: '1' })
+})
+
+test('without a repo the message says how to make one', async () => {
+  const { code, stderr } = await run(['id'])
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^Error: .*shardswap init/)
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+})
+
+test("Kubo's way to write flags is understood", () => {
+  expect(plainFlags(['add', '--raw-leaves=false', '--trickle=true', '--pin=false', '--', '--trickle=true'])).toEqual([
+    'add',
+    '--no-raw-leaves',
+    '--trickle',
+    '--',
+    '--trickle=true'
+  ])
+})
