@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
+import { createCipheriv, createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type AbortOptions, type BlockSink, type BlockSource, blockKey, CID, NotFoundError } from '@shardswap/interface'
+import { AbortError, type AbortOptions, type BlockSink, type BlockSource, blockKey, CID, NotFoundError } from '@shardswap/interface'
 import { importCar } from '../src/index.ts'
 
 const fixtures = new URL('../../../test/fixtures/', import.meta.url)
@@ -77,4 +77,61 @@ export async function errorOf(run: Promise<unknown>): Promise<Error & { code?: s
     throw error
   }
   throw new Error('nothing was thrown')
+}
+
+/** The key stream of AES-128 in counter mode under a key of zeros. */
+export function keyStream(bytes: number): Uint8Array {
+  const zeros = new Uint8Array(16)
+  return createCipheriv('aes-128-ctr', zeros, zeros).update(new Uint8Array(bytes))
+}
+
+/**
+ * A source that answers in rounds: everything that was asked for while it was
+ * idle arrives together. So a round stands for a round trip, without a clock.
+ */
+export class RoundSource implements BlockSource {
+  readonly #source: BlockSource
+  #waiting: (() => void)[] = []
+  rounds = 0
+  gets = 0
+  bytes = 0
+  inFlight = 0
+  inFlightMax = 0
+  aborted = 0
+
+  constructor(source: BlockSource) {
+    this.#source = source
+  }
+
+  async get(cid: CID, options?: AbortOptions): Promise<Uint8Array> {
+    this.gets++
+    this.inFlight++
+    this.inFlightMax = Math.max(this.inFlightMax, this.inFlight)
+    if (this.#waiting.length === 0) setTimeout(() => this.#answer(), 1)
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve)
+    })
+    this.inFlight--
+    if (options?.signal?.aborted === true) {
+      this.aborted++
+      throw new AbortError()
+    }
+    const bytes = await this.#source.get(cid)
+    this.bytes += bytes.byteLength
+    return bytes
+  }
+
+  #answer(): void {
+    this.rounds++
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+
+  /** Resolves once nothing is asked for any more. */
+  async idle(): Promise<void> {
+    while (this.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 2))
+    await new Promise((resolve) => setImmediate(resolve))
+    if (this.inFlight > 0) await this.idle()
+  }
 }

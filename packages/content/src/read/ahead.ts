@@ -51,10 +51,11 @@ export interface ReadAheadOptions<C, V> extends AbortOptions {
 
 interface Entry<C, V> {
   readonly planned: Planned<C>
+  readonly parent: Entry<C, V> | undefined
+  /** Its place among its parent's children. */
+  readonly index: number
   readonly depth: number
   state: 'idle' | 'loading' | 'ready' | 'failed'
-  /** Whether the cursor is beyond it. */
-  passed: boolean
   charge: number
   bytes: Uint8Array | undefined
   value: V | undefined
@@ -64,18 +65,19 @@ interface Entry<C, V> {
   next: Entry<C, V> | undefined
 }
 
-function entryOf<C, V>(planned: Planned<C>, depth: number): Entry<C, V> {
+function entryOf<C, V>(planned: Planned<C>, parent: Entry<C, V> | undefined, index: number, next: Entry<C, V> | undefined): Entry<C, V> {
   return {
     planned,
-    depth,
+    parent,
+    index,
+    depth: parent === undefined ? 0 : parent.depth + 1,
     state: 'idle',
-    passed: false,
     charge: 0,
     bytes: undefined,
     value: undefined,
     error: undefined,
     after: undefined,
-    next: undefined
+    next
   }
 }
 
@@ -103,7 +105,7 @@ class Walk<C, V> {
     this.#budget = options.budget ?? new ByteBudget(options.readAheadBytesMax ?? limits.readAheadBytesMax)
     this.#blocksMax = options.readAheadBlocksMax ?? limits.readAheadBlocksMax
     this.#depthMax = options.dagDepthMax ?? limits.dagDepthMax
-    this.#head = this.#insert(options.roots, 0, undefined)
+    this.#head = this.#insert(options.roots, undefined, undefined)
     this.#cursor = this.#head
     options.signal?.addEventListener('abort', this.#onAbort, { once: true })
   }
@@ -143,14 +145,19 @@ class Walk<C, V> {
   }
 
   #consume(head: Entry<C, V>): Read<C, V> {
+    const { planned, bytes, value, depth } = head
     this.#remove(head)
+    // Its children keep it as their parent: they must not keep its block too.
+    head.bytes = undefined
+    head.value = undefined
     this.#fill()
-    return { ...head.planned, bytes: head.bytes as Uint8Array, value: head.value as V, depth: head.depth }
+    return { ...planned, bytes: bytes as Uint8Array, value: value as V, depth }
   }
 
   #remove(head: Entry<C, V>): void {
     if (this.#cursor === head) this.#cursor = head.next
     this.#head = head.next
+    head.next = undefined
     this.#recharge(head, 0)
   }
 
@@ -173,31 +180,34 @@ class Walk<C, V> {
 
   /** The consumer waits for this one: it starts whatever the window says. */
   #startHead(head: Entry<C, V>): void {
-    if (this.#cursor === head) {
-      head.passed = true
-      this.#cursor = head.next
-    }
+    if (this.#cursor === head) this.#cursor = head.next
     this.#start(head, this.#estimate(head.planned))
   }
 
   #fill(): void {
     if (this.#filling) return
     this.#filling = true
-    while (this.#cursor !== undefined && this.#cursor.state !== 'failed' && this.#inFlight < this.#blocksMax) {
+    while (this.#cursor !== undefined && this.#cursor.state !== 'failed') {
       const entry = this.#cursor
-      if (entry.state === 'idle' && this.#options.skip?.(entry.planned) !== true) {
-        if (!this.#fits(entry.planned)) break
-        entry.passed = true
-        this.#cursor = entry.next
-        this.#start(entry, this.#estimate(entry.planned))
-        continue
-      }
-      // One that was asked for early counts in full once the cursor goes beyond it.
-      if (entry.state === 'loading') this.#recharge(entry, this.#estimate(entry.planned))
-      entry.passed = true
       this.#cursor = entry.next
+      if (this.#pass(entry)) continue
+      this.#cursor = entry
+      break
     }
     this.#filling = false
+  }
+
+  /** Starts an entry if it needs it; false where there is no room for it now. */
+  #pass(entry: Entry<C, V>): boolean {
+    if (entry.state === 'idle') {
+      if (this.#options.skip?.(entry.planned) === true) return true
+      if (this.#inFlight >= this.#blocksMax || !this.#fits(entry.planned)) return false
+      this.#start(entry, this.#estimate(entry.planned))
+    } else if (entry.state === 'loading') {
+      // One that was asked for early counts in full once the cursor goes beyond it.
+      this.#recharge(entry, this.#estimate(entry.planned))
+    }
+    return true
   }
 
   #fits(planned: Planned<C>): boolean {
@@ -294,22 +304,40 @@ class Walk<C, V> {
 
   #insertBehind(entry: Entry<C, V>, children: readonly Planned<C>[]): void {
     const after = entry.next
-    const first = this.#insert(children, entry.depth + 1, after)
+    const first = this.#insert(children, entry, after)
     if (first === undefined) return
     if (isWide(entry.planned) && after !== undefined) first.after = after
     entry.next = first
-    if (entry.passed) this.#cursor = first
+    if (this.#cursor !== undefined && !isBefore(entry, this.#cursor)) return
+    // All between these children and the cursor has been started, so the cursor
+    // need not go back unless one of them must wait.
+    for (let child: Entry<C, V> | undefined = first; child !== undefined && child !== after; child = child.next) {
+      if (child.parent !== entry || this.#pass(child)) continue
+      this.#cursor = child
+      return
+    }
   }
 
-  #insert(planned: readonly Planned<C>[], depth: number, after: Entry<C, V> | undefined): Entry<C, V> | undefined {
+  #insert(planned: readonly Planned<C>[], parent: Entry<C, V> | undefined, after: Entry<C, V> | undefined): Entry<C, V> | undefined {
     let next = after
-    for (let i = planned.length - 1; i >= 0; i--) {
-      const entry = entryOf<C, V>(planned[i] as Planned<C>, depth)
-      entry.next = next
-      next = entry
-    }
+    for (let i = planned.length - 1; i >= 0; i--) next = entryOf<C, V>(planned[i] as Planned<C>, parent, i, next)
     return next
   }
+}
+
+/** Whether one entry comes before another in depth-first order, parents before children. */
+function isBefore(a: Entry<unknown, unknown>, b: Entry<unknown, unknown>): boolean {
+  let left = a
+  let right = b
+  while (left.depth > right.depth && left.parent !== undefined) left = left.parent
+  if (left === right) return false
+  while (right.depth > left.depth && right.parent !== undefined) right = right.parent
+  if (left === right) return true
+  while (left.parent !== right.parent && left.parent !== undefined && right.parent !== undefined) {
+    left = left.parent
+    right = right.parent
+  }
+  return left.index < right.index
 }
 
 /**

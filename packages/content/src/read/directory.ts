@@ -142,7 +142,9 @@ function childrenOf(node: UnixFSNode, parent: Spot, reach: Reach): Planned<Spot>
     const name = link.name.slice(prefixLength)
     if (name !== '') return named(link, name, parent, reach)
     if (!isUnixFSCodec(link.cid)) throw new NotUnixFSError(`${link.cid.toString()} is no shard, though it stands for one`)
-    return { cid: link.cid, span: link.dagBytes, context: { kind: 'shard', path: parent.path, level: parent.level, fanout: node.fanout } }
+    // What is below it does not matter here: its own block does.
+    const span = Math.min(link.dagBytes, limits.assumedInnerBytes)
+    return { cid: link.cid, span, context: { kind: 'shard', path: parent.path, level: parent.level, fanout: node.fanout } }
   })
 }
 
@@ -151,6 +153,7 @@ function named(link: NameLink, name: string, parent: Spot, reach: Reach): Planne
   const isRaw = link.cid.code === raw.code
   const fetched = isRaw ? reach.contents : isUnixFSCodec(link.cid)
   const context: Spot = { kind: 'entry', name, path, level: parent.level + 1, dagBytes: link.dagBytes }
-  // The walk reads one block of a file, whatever is below it; a raw one is all of it.
-  return { cid: link.cid, span: isRaw ? link.dagBytes : 0, context, ...(fetched ? {} : { bytes: nothing }) }
+  // The walk reads this one block, whatever is below it. It is no larger than all of them.
+  const span = isRaw || link.dagBytes <= limits.leafBytesMax ? link.dagBytes : limits.assumedInnerBytes
+  return { cid: link.cid, span, context, ...(fetched ? {} : { bytes: nothing }) }
 }
