@@ -213,8 +213,9 @@ export class ShardswapPeer implements Peer {
     let bytes = 0
     for (const block of message.blocks) bytes += block.data.byteLength
     if (bytes > 0) this.#server?.blocksReceived(peer, message.blocks.length, bytes)
-    const held = this.#fetcher.receive(peer, message)
-    this.#server?.handleMessage(peer, message)
-    return held
+    const behind = this.#fetcher.receive(peer, message)
+    const asksTooFast = this.#server?.handleMessage(peer, message)
+    if (behind === undefined || asksTooFast === undefined) return behind ?? asksTooFast
+    return Promise.all([behind, asksTooFast]).then(() => undefined)
   }
 }

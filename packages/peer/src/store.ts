@@ -6,6 +6,8 @@ import type { PeerInit } from './types.ts'
 /** The local store as the exchange uses it: it never asks the network, and a miss is a value. */
 export interface LocalStore extends LocalBlocks {
   has(cid: CID): Promise<boolean>
+  /** As `get`, for blocks that are likely not here. */
+  find(cid: CID): Promise<Uint8Array | undefined>
   /** Resolves once the block is as durable as the store promises; a store in memory answers at once. */
   put(cid: CID, bytes: Uint8Array): void | Promise<void>
 }
@@ -16,20 +18,20 @@ function isMissing(error: unknown): boolean {
 
 /** Fits any interface-blockstore; one with `size(cid)` is asked for sizes instead of reading blocks. */
 export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore']>): LocalStore {
+  const has = async (cid: CID): Promise<boolean> => await store.has(cid)
   const get = async (cid: CID): Promise<Uint8Array | undefined> => {
-    // Asking first is cheaper than the error that a miss costs.
-    if (!(await store.has(cid))) return undefined
     try {
       return await readBlock(store, cid)
     } catch (error) {
-      // It went between the question and the read.
       if (isMissing(error)) return undefined
       throw error
     }
   }
   return {
     get,
-    has: async (cid) => await store.has(cid),
+    has,
+    // Asking first is cheaper than the error that a miss costs, where a miss is likely.
+    find: async (cid) => ((await has(cid)) ? await get(cid) : undefined),
     size: async (cid) => (store.size === undefined ? (await get(cid))?.byteLength : await store.size(cid)),
     put: (cid, bytes) => {
       const stored = store.put(cid, bytes)

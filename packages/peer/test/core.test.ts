@@ -1,5 +1,5 @@
 import { type BlockKey, blockKey, type PeerKey, peerKey, type Random } from '@shardswap/interface'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Command, FetchCore } from '../src/fetch/core.ts'
 import { newCounters } from '../src/fetch/state.ts'
@@ -43,6 +43,8 @@ const cancels = (commands: readonly Command[]): string[] =>
   commands.flatMap((command) =>
     command.type === 'cancel' ? [`${blocks.findIndex((each) => each.key === command.key)} ${command.peer}`] : []
   )
+
+const searches = (commands: readonly Command[]): number => commands.filter((command) => command.type === 'find-providers').length
 
 describe('the fetching core', () => {
   it('asks a lone peer for the block itself', () => {
@@ -174,7 +176,7 @@ describe('the fetching core', () => {
     expect(asks(c.decide(2001)).some((ask) => ask.startsWith('block') && ask.endsWith('B'))).toBe(true)
   })
 
-  it('[B41] shuts a peer out at the third block that nobody asked it for, and moves its wants', () => {
+  it('[F41] shuts a peer out at the third block that nobody asked it for, and moves its wants', () => {
     const c = core([A, B])
     c.addWant(0, at(0).cid, at(0).key, 0)
     c.decide(0)
@@ -216,7 +218,6 @@ describe('the fetching core', () => {
     const c = core()
     c.addWant(0, at(0).cid, at(0).key, 0)
     c.addWant(0, at(1).cid, at(1).key, 0)
-    const searches = (commands: readonly Command[]): number => commands.filter((command) => command.type === 'find-providers').length
     expect(searches(c.decide(0))).toBe(1)
     let count = 0
     for (let ms = 0; ms < 120_000; ms += 1000) count += searches(c.tick(ms))
@@ -271,7 +272,7 @@ function check(c: FetchCore): void {
     expect(peer.inFlightBytes).toBe(flying.reduce((sum, ask) => sum + (ask.state.phase === 'in-flight' ? ask.state.bytes : 0), 0))
     expect(peer.standing).toBe([...peer.asks.values()].filter((ask) => ask.state.phase === 'dont-have').length)
     expect(peer.inFlight).toBeLessThanOrEqual(c.limits.wantsInFlightMax)
-    if (!peer.connected) expect(peer.asks.size).toBe(0)
+    expect(peer.connected ? 0 : peer.asks.size).toBe(0)
   }
   for (const want of c.wants.values()) {
     const flying = [...want.asks.values()].filter((ask) => ask.state.phase === 'in-flight').length

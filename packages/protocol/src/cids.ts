@@ -4,8 +4,8 @@ import type { Slab } from './slab.ts'
 import type { CidPrefix } from './types.ts'
 import { readMultiformatsVarint } from './varint.ts'
 
-export const dagPbCode = 0x70
-export const sha2256Code = 0x12
+const dagPbCode = 0x70
+const sha2256Code = 0x12
 const identityCode = 0x00
 const sha2256Bytes = 32
 const digestBytesMaxGo = 0x7fffffff

@@ -1,6 +1,8 @@
 import { assert } from '@shardswap/interface'
 import { writer as createWriter, type Writer } from 'protons-runtime'
+import { Uint8ArrayList } from 'uint8arraylist'
 import { prefixBytesOf } from './cids.ts'
+import { referencedBytesMin } from './limits.ts'
 import { blockBodyBytes, entryBodyBytes, presenceBodyBytes } from './sizes.ts'
 import { split, type EncodeOptions, type Part } from './split.ts'
 import type { BitswapVersion, OutgoingBlock, OutgoingMessage, WantlistEntry } from './types.ts'
@@ -8,35 +10,55 @@ import { hasPayload } from './versions.ts'
 
 /**
  * The frames, each with its length prefix, that say `message` to a peer on
- * `version`; one allocation a frame, made when the frame is asked for. Entries
- * come first, then presences, then blocks, as they stand in the message, which
- * holds at most one entry and one presence per CID.
+ * `version`, made when the frame is asked for. Entries come first, then
+ * presences, then blocks, as they stand in the message, which holds at most one
+ * entry and one presence per CID.
  *
  * No frame is over 4 MiB, none is empty, and only the first carries `full`.
  * `pendingBytes` of each counts the blocks of the frames behind it too. Before
  * 1.1.0 there are no presences and no pending bytes, and blocks go without
  * their prefix: a receiver takes them for CIDv0.
  *
+ * A large block is not copied: its bytes stand in the list as they are, and
+ * must not change until the frame is written.
+ *
  * Errors, thrown before any frame: TooLargeError for a block that fits into no
  * message; AssertionError for a priority or pending bytes outside an int32.
  */
-export function encodeMessages(message: OutgoingMessage, version: BitswapVersion, options?: EncodeOptions): Generator<Uint8Array> {
+export function encodeMessageLists(message: OutgoingMessage, version: BitswapVersion, options?: EncodeOptions): Generator<Uint8ArrayList> {
   return frames(split(message, version, options), hasPayload(version))
 }
 
-function* frames(parts: readonly Part[], payload: boolean): Generator<Uint8Array> {
+/** As `encodeMessageLists`, each frame in one piece of its own. */
+export function encodeMessages(message: OutgoingMessage, version: BitswapVersion, options?: EncodeOptions): Generator<Uint8Array> {
+  return joined(encodeMessageLists(message, version, options))
+}
+
+function* joined(lists: Iterable<Uint8ArrayList>): Generator<Uint8Array> {
+  for (const list of lists) yield list.subarray()
+}
+
+function* frames(parts: readonly Part[], payload: boolean): Generator<Uint8ArrayList> {
   for (const part of parts) yield frame(part, payload)
 }
 
-function frame(part: Part, payload: boolean): Uint8Array {
-  const writer = createWriter()
+function frame(part: Part, payload: boolean): Uint8ArrayList {
+  const list = new Uint8ArrayList()
+  let writer = createWriter()
   writer.uint32(part.bytes)
   writer.uint32(0x0a).uint32(part.wantlistBytes)
   for (const entry of part.entries) writeEntry(writer, entry)
   if (part.full) writer.uint32(0x10).bool(true)
   for (const block of part.blocks) {
-    if (payload) writeBlock(writer, block)
-    else writer.uint32(0x12).bytes(block.bytes)
+    const { bytes } = block
+    if (payload) writeBlockHead(writer, block)
+    if (bytes.byteLength < referencedBytesMin) {
+      if (!payload || bytes.byteLength > 0) writer.uint32(0x12).bytes(bytes)
+      continue
+    }
+    list.append(writer.uint32(0x12).uint32(bytes.byteLength).finish())
+    list.append(bytes)
+    writer = createWriter()
   }
   for (const { cid, presence } of part.presences) {
     writer.uint32(0x22).uint32(presenceBodyBytes(cid, presence))
@@ -44,9 +66,10 @@ function frame(part: Part, payload: boolean): Uint8Array {
     if (presence === 'dont-have') writer.uint32(0x10).uint32(1)
   }
   if (part.pendingBytes > 0) writer.uint32(0x28).int32(part.pendingBytes)
-  const bytes = writer.finish()
-  assert(bytes.byteLength === part.frameBytes, 'a frame has the size that was reckoned for it')
-  return bytes
+  const rest = writer.finish()
+  if (rest.byteLength > 0) list.append(rest)
+  assert(list.byteLength === part.frameBytes, 'a frame has the size that was reckoned for it')
+  return list
 }
 
 function writeEntry(writer: Writer, entry: WantlistEntry): void {
@@ -58,8 +81,8 @@ function writeEntry(writer: Writer, entry: WantlistEntry): void {
   if (entry.sendDontHave) writer.uint32(0x28).bool(true)
 }
 
-function writeBlock(writer: Writer, block: OutgoingBlock): void {
+/** What stands before a block's bytes in `payload`; the same field number holds the bytes themselves in `blocks`. */
+function writeBlockHead(writer: Writer, block: OutgoingBlock): void {
   writer.uint32(0x1a).uint32(blockBodyBytes(block))
   writer.uint32(0x0a).bytes(prefixBytesOf(block.cid))
-  if (block.bytes.byteLength > 0) writer.uint32(0x12).bytes(block.bytes)
 }

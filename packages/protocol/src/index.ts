@@ -4,7 +4,7 @@
  */
 export { cidOfPrefix, prefixOf } from './cids.ts'
 export { decodeMessage } from './decode.ts'
-export { encodeMessages } from './encode.ts'
+export { encodeMessageLists, encodeMessages } from './encode.ts'
 export { FrameDecoder, type Arrival } from './frames.ts'
 export { keep } from './keep.ts'
 export { defaultDecodeLimits, lengthPrefixBytesMax, pinFactorMax } from './limits.ts'

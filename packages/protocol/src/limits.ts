@@ -27,3 +27,6 @@ export const smallArrivalBytes = 4 * 1024
 
 /** The CIDs of one message share buffers of so many bytes, some 56 CIDs: one that is kept pins no more. */
 export const slabBytesMax = 2 * 1024
+
+/** A block from so many bytes on is sent from where it lies; a smaller one is cheaper to copy than to carry apart. */
+export const referencedBytesMin = 8 * 1024

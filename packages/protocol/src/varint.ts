@@ -10,7 +10,7 @@ import { groupDepthMax } from './limits.ts'
  */
 
 /** An unsigned varint by protobuf's rules: up to ten bytes, 64 bits. Above 2^53 the number is only near. */
-export function readVarint(reader: Reader): number {
+function readVarint(reader: Reader): number {
   const { buf, len } = reader
   let pos = reader.pos
   let value = 0

@@ -17,7 +17,7 @@ export const cid: fc.Arbitrary<CID> = fc.oneof(
 
 const int32 = fc.oneof(fc.integer(), fc.constantFrom(0, 1, -1, 0x7fffffff, -0x80000000, 127, 128))
 
-export const entry: fc.Arbitrary<WantlistEntry> = fc.record({
+const entry: fc.Arbitrary<WantlistEntry> = fc.record({
   cid,
   priority: int32,
   cancel: fc.boolean(),
@@ -25,9 +25,9 @@ export const entry: fc.Arbitrary<WantlistEntry> = fc.record({
   sendDontHave: fc.boolean()
 })
 
-export const block: fc.Arbitrary<OutgoingBlock> = fc.record({ cid, bytes: fc.uint8Array({ maxLength: 300 }) })
+const block: fc.Arbitrary<OutgoingBlock> = fc.record({ cid, bytes: fc.uint8Array({ maxLength: 300 }) })
 
-export const presence = fc.record({ cid, presence: fc.constantFrom('have' as const, 'dont-have' as const) })
+const presence = fc.record({ cid, presence: fc.constantFrom('have' as const, 'dont-have' as const) })
 
 const byCid = { selector: (item: { cid: CID }) => item.cid.toString() }
 

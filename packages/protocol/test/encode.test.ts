@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import {
   cidOfPrefix,
   decodeMessage,
+  encodeMessageLists,
   encodeMessages,
   FrameDecoder,
   keep,
@@ -88,6 +89,23 @@ describe('what is not sent', () => {
     ['presences before 1.1.0', { presences: [{ cid: cidV1(1), presence: 'have' }] }, '1.0.0']
   ] satisfies [string, OutgoingMessage, BitswapVersion][])('%s', (_, message, version) => {
     expect(framesOf(message, version)).toEqual([])
+  })
+})
+
+describe('large blocks', () => {
+  it.each([0, 1, 8 * 1024 - 1, 8 * 1024, 256 * 1024])('a block of %d bytes says the same in a list as in one piece', (bytes) => {
+    const blocks = [large(bytes), { cid: cidV1(8), bytes: new Uint8Array(3) }, large(bytes)]
+    for (const version of ['1.2.0', '1.0.0'] as const) {
+      const lists = Array.from(encodeMessageLists({ entries: [want], blocks }, version))
+      expect(lists.map((list) => new Uint8Array(list.subarray()))).toEqual(framesOf({ entries: [want], blocks }, version))
+    }
+    expect(sent({ entries: [want], blocks })[0]?.blocks.map(({ data }) => data.byteLength)).toEqual([bytes, 3, bytes])
+  })
+
+  it('are sent from where they lie', () => {
+    const block = large(256 * 1024)
+    const [list] = encodeMessageLists({ blocks: [block] }, '1.2.0')
+    expect([...(list ?? [])].some((part) => part === block.bytes)).toBe(true)
   })
 })
 

@@ -2,6 +2,7 @@
 import * as fs from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { multihashOf } from '@shardswap/hashes'
 import { ClassicLevel } from 'classic-level'
 import { open as openLmdb } from 'lmdb'
 import { base32 } from 'multiformats/bases/base32'
@@ -24,7 +25,8 @@ const openers = {
   level: openLevel,
   lmdb: openLmdbStore,
   sqlite: openSqlite,
-  ours: openOurs
+  ours: openOurs,
+  checked: openChecked
 }
 
 export type CandidateName = keyof typeof openers
@@ -123,6 +125,19 @@ async function openOurs(folder: string): Promise<Candidate> {
     get: async (key) => await engine.read(key),
     close: async () => {
       await engine.close()
+    }
+  }
+}
+
+/** Ours, and each block that is read is hashed, as the repo does by default. */
+async function openChecked(folder: string): Promise<Candidate> {
+  const ours = await openOurs(folder)
+  return {
+    ...ours,
+    get: async (key) => {
+      const bytes = await ours.get(key)
+      if (bytes !== undefined) multihashOf(0x12, 32, bytes)
+      return bytes
     }
   }
 }

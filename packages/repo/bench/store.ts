@@ -1,5 +1,5 @@
 /**
- * `pnpm bench:store [--rounds N] [--durability process|power] [--sizes 1024,262144] [--engines flat,ours] [--folder DIR] [--json]`
+ * `pnpm bench:store [--rounds N] [--durability process|power] [--sizes 1024,262144] [--engines flat,ours] [--mib 256] [--blocks 20000] [--folder DIR] [--json]`
  * Puts and gets blocks, 32 at a time, in each engine. The engines take turns,
  * each measurement is a process of its own; medians with minimum and maximum.
  */
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { type CandidateName, candidateNames } from './candidates.ts'
-import type { Measured } from './worker.ts'
+import type { Measured } from './worker.process.ts'
 
 const run = promisify(execFile)
 const mib = 1024 * 1024
@@ -20,19 +20,21 @@ const { values } = parseArgs({
     durability: { type: 'string', default: 'process' },
     sizes: { type: 'string', default: `1024,${256 * 1024}` },
     engines: { type: 'string', default: candidateNames.join(',') },
+    mib: { type: 'string', default: '256' },
+    blocks: { type: 'string', default: '20000' },
     folder: { type: 'string', default: tmpdir() },
     json: { type: 'boolean', default: false }
   }
 })
 
-/** 256 MiB in all, but no more than 20,000 blocks. */
+/** 256 MiB in all, but no more than 20,000 blocks, unless the command says otherwise. */
 function blocksOf(bytes: number): number {
-  return Math.min(20_000, (256 * mib) / bytes)
+  return Math.min(Number(values.blocks), (Number(values.mib) * mib) / bytes)
 }
 
 async function measure(what: string, engine: string, folder: string, bytes: number): Promise<Measured> {
   const args = [what, engine, folder, values.durability, String(blocksOf(bytes)), String(bytes)]
-  const { stdout } = await run(process.execPath, ['--no-warnings', join(import.meta.dirname, 'worker.ts'), ...args])
+  const { stdout } = await run(process.execPath, ['--no-warnings', join(import.meta.dirname, 'worker.process.ts'), ...args])
   return JSON.parse(stdout) as Measured
 }
 
@@ -74,31 +76,35 @@ function print(row: Row): void {
   process.stdout.write(`| ${cells.join(' | ')} |\n`)
 }
 
-async function main(): Promise<void> {
-  const rows: Row[] = []
-  const engines = values.engines.split(',') as CandidateName[]
-  for (const bytes of values.sizes.split(',').map(Number)) {
-    for (let round = 0; round < Number(values.rounds); round++) {
-      for (const engine of engines) {
-        const folder = await mkdtemp(join(values.folder, 'shardswap-store-'))
-        try {
-          for (const what of ['put', 'get']) {
-            const measured = await measure(what, engine, folder, bytes)
-            const row = rows.find((row) => row.engine === engine && row.bytes === bytes && row.what === what)
-            if (row === undefined) rows.push({ engine, bytes, what, rounds: [measured] })
-            else row.rounds.push(measured)
-          }
-        } finally {
-          await rm(folder, { recursive: true, force: true })
-        }
-      }
+/** All engines at one size, taking turns. */
+async function measureSize(root: string, bytes: number, engines: readonly CandidateName[]): Promise<Row[]> {
+  const rows = engines.flatMap((engine): Row[] => ['put', 'get'].map((what) => ({ engine, bytes, what, rounds: [] })))
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const row of rows) {
+      const folder = join(root, `${row.engine}-${bytes}-${round}`)
+      row.rounds.push(await measure(row.what, row.engine, folder, bytes))
     }
   }
+  return rows
+}
+
+async function main(): Promise<void> {
   process.stdout.write(`durability: ${values.durability}, ${values.rounds} rounds, median (minimum–maximum)\n\n`)
   process.stdout.write('| engine | block | what | rate | CPU µs per block | peak RSS, MB over idle | event loop late at most, ms |\n')
   process.stdout.write('|---|---|---|---|---|---|---|\n')
-  for (const row of rows) print(row)
-  if (values.json) process.stdout.write(`${JSON.stringify({ name: 'store', durability: values.durability, rows })}\n`)
+  const root = await mkdtemp(join(values.folder, 'shardswap-store-'))
+  const all: Row[] = []
+  try {
+    for (const bytes of values.sizes.split(',').map(Number)) {
+      const rows = await measureSize(root, bytes, values.engines.split(',') as CandidateName[])
+      for (const row of rows) print(row)
+      all.push(...rows)
+    }
+  } finally {
+    // Not sooner: ext4 makes new files slowly (20 times) for some seconds after many were deleted.
+    await rm(root, { recursive: true, force: true })
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify({ name: 'store', durability: values.durability, rows: all })}\n`)
 }
 
 await main()

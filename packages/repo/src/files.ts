@@ -48,7 +48,8 @@ export async function readOptional(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path)
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw error
   }
 }

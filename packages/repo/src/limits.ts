@@ -21,3 +21,6 @@ export const levelFilesMax = 128
 
 /** How long a process that finds the repo locked waits to learn the holder's pid. */
 export const holderWaitMs = 2_000
+
+/** Files of blocks that are open at once. */
+export const openFilesMax = 64

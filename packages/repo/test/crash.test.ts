@@ -22,7 +22,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const putter = join(import.meta.dirname, 'putter.ts')
+const putter = join(import.meta.dirname, 'putter.process.ts')
 
 /** Lets a process put blocks and kills it after so many were acknowledged. All that it had acknowledged by its end. */
 async function putUntilKilled(seed: string, acknowledgedMin: number): Promise<string[]> {
@@ -83,17 +83,22 @@ describe('kill -9', () => {
   })
 })
 
+/** Runs a process of ours under a limit that the shell sets; what it wrote. */
+async function runLimited(limit: string, name: string): Promise<string> {
+  const child = spawn('/bin/bash', ['-c', `${limit}; exec "$0" "$@"`, process.execPath, join(import.meta.dirname, name), path], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  const exit = once(child, 'exit')
+  let text = ''
+  for await (const part of child.stdout.setEncoding('utf8')) text += String(part)
+  expect(await exit).toEqual([0, null])
+  return text
+}
+
 describe('a full disk', () => {
   test('is an error of the put that met it, and costs no block that was stored', async () => {
-    // The shell bounds the size of a file that the process may write, and makes a write beyond it an error (EFBIG).
-    const script = `trap '' XFSZ; ulimit -f 200; exec "$0" "$@"`
-    const child = spawn('/bin/bash', ['-c', script, process.execPath, join(import.meta.dirname, 'filler.ts'), path], {
-      stdio: ['ignore', 'pipe', 'inherit']
-    })
-    const exit = once(child, 'exit')
-    let report = ''
-    for await (const text of child.stdout.setEncoding('utf8')) report += String(text)
-    expect(await exit).toEqual([0, null])
+    // A file may not grow beyond 200 KiB, and a write that would is an error (EFBIG) instead of a signal.
+    const report = await runLimited(`trap '' XFSZ; ulimit -f 200`, 'filler.process.ts')
     const { stored, failed } = JSON.parse(report) as { stored: string[]; failed: { cid: string; code: string; message: string }[] }
     expect(stored.length).toBeGreaterThan(10)
     expect(failed.length).toBeGreaterThan(1)
@@ -103,5 +108,11 @@ describe('a full disk', () => {
     for (const { cid } of failed) expect(await repo.blocks.has(CID.parse(cid))).toBe(false)
     for await (const { ok } of repo.verify()) expect(ok).toBe(true)
     await repo.close()
+  })
+})
+
+describe('few open files', () => {
+  test('are enough for any number of large blocks asked for at once', async () => {
+    expect((await runLimited('ulimit -n 200', 'reader.process.ts')).trim()).toBe('5000')
   })
 })

@@ -30,7 +30,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 
 /** A child that has the repo open. */
 async function holder(): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'holder.ts'), path], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'holder.process.ts'), path], { stdio: ['pipe', 'pipe', 'inherit'] })
   children.push(child)
   for await (const line of createInterface({ input: child.stdout })) if (line === 'open') return child
   throw new Error('the holder ended before it opened the repo')

@@ -7,7 +7,7 @@ import { reference } from '../../../packages/protocol/test/reference.ts'
 import type { Random } from './random.ts'
 
 /** A promise of the codec that some input broke. */
-export class Broken extends Error {
+class Broken extends Error {
   override readonly name = 'Broken'
 }
 

@@ -1,16 +1,56 @@
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { readCorpus } from './corpus.ts'
+import { compare, record } from './compare.ts'
+import { boxoAnswersFile, readCorpus } from './corpus.ts'
 import { fuzz, replayCommand } from './run.ts'
 
-const usage = `pnpm fuzz [--runs N] [--seed S]
+const usage = `pnpm fuzz [--runs N] [--seed S] [--boxo BINARY [--record]]
 
 Mutates real Bitswap messages and holds the codec to its promises: only the
 two errors that it names, bounded memory, the oracle's meaning, stability.
-  --runs N   how many mutants (default 1,000,000)
-  --seed S   where to begin; a failure prints the seed that gives it again
+  --runs N       how many mutants (default 1,000,000)
+  --seed S       where to begin; a failure prints the seed that gives it again
+  --boxo BINARY  compare with boxo's decoder instead (test/fuzz/README.md)
+  --record       keep boxo's answers to some mutants for pnpm test
 `
 
-const options = { runs: { type: 'string', default: '1000000' }, seed: { type: 'string' }, help: { type: 'boolean' } } as const
+const options = {
+  runs: { type: 'string', default: '1000000' },
+  seed: { type: 'string' },
+  boxo: { type: 'string' },
+  record: { type: 'boolean' },
+  help: { type: 'boolean' }
+} as const
+
+interface Plan {
+  readonly runs: number
+  readonly seed: number
+  readonly corpus: readonly Uint8Array[]
+  readonly onProgress: (done: number, next: number) => void
+}
+
+/** Says how it went; the result is the exit code. */
+function report(summary: string, failure: { how: string; input: Uint8Array; again: string } | undefined): number {
+  process.stdout.write(`${summary}\n`)
+  if (failure === undefined) return 0
+  process.stdout.write(`failed: ${failure.how}\ninput: ${Buffer.from(failure.input).toString('hex')}\nagain: ${failure.again}\n`)
+  return 1
+}
+
+function runFuzz(plan: Plan): number {
+  const { runs, outcomes, failure } = fuzz(plan)
+  const { taken, refused, unknown } = outcomes
+  const summary = `${runs} runs from seed ${plan.seed}: ${taken} taken, ${refused} refused, ${unknown} the oracle cannot judge`
+  if (failure === undefined) return report(summary, undefined)
+  const how = failure.error instanceof Error ? failure.error.message : String(failure.error)
+  return report(summary, { how, input: failure.input, again: replayCommand(failure.seed) })
+}
+
+function runCompare(plan: Plan, binary: string): number {
+  const found = compare({ ...plan, binary })
+  const summary = `${plan.runs} mutants from seed ${plan.seed} compared with boxo`
+  return report(summary, found === undefined ? undefined : { ...found, again: `${replayCommand(found.seed)} --boxo ${binary}` })
+}
 
 function main(): number {
   const { values } = parseArgs({ args: process.argv.slice(2).filter((arg) => arg !== '--'), options })
@@ -27,14 +67,12 @@ function main(): number {
   const onProgress = (done: number, next: number): void => {
     process.stderr.write(`${done} of ${runs} runs, next seed ${next}\n`)
   }
-  const report = fuzz({ seed, runs, corpus: readCorpus(), onProgress })
-  const { taken, refused, unknown } = report.outcomes
-  process.stdout.write(`${report.runs} runs from seed ${seed}: ${taken} taken, ${refused} refused, ${unknown} the oracle cannot judge\n`)
-  if (report.failure === undefined) return 0
-  const { error, input } = report.failure
-  process.stdout.write(`failed: ${error instanceof Error ? error.message : String(error)}\n`)
-  process.stdout.write(`input: ${Buffer.from(input).toString('hex')}\nagain: ${replayCommand(report.failure.seed)}\n`)
-  return 1
+  const plan = { runs, seed, corpus: readCorpus(), onProgress }
+  if (values.boxo === undefined) return runFuzz(plan)
+  if (values.record !== true) return runCompare(plan, values.boxo)
+  const lines = record(values.boxo, seed, plan.corpus).map((one) => JSON.stringify(one))
+  writeFileSync(boxoAnswersFile, `[\n${lines.join(',\n')}\n]\n`)
+  return 0
 }
 
 process.exitCode = main()

@@ -2,7 +2,7 @@ import { checkFraming, checkMessage, type Outcome } from './check.ts'
 import { mutant } from './mutate.ts'
 import { Random } from './random.ts'
 
-export interface Failure {
+interface Failure {
   /** Alone it gives this input again. */
   readonly seed: number
   readonly input: Uint8Array

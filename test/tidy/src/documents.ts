@@ -28,12 +28,12 @@ function* limitNames(text: string, tree: Node): Generator<{ name: string; start:
   }
 }
 
-/** Names that stand in the first column of the tables, with their lines. */
+/** Names that stand in the first column of the tables, one or several in a row, with their lines. */
 function documentedLimits(document: string): Map<string, number> {
   const names = new Map<string, number>()
   document.split('\n').forEach((line, index) => {
-    const row = /^\|\s*`([^`]+)`\s*\|\s*[^|\s][^|]*\|\s*[^|\s][^|]*\|/.exec(line)
-    if (row?.[1] !== undefined) names.set(row[1], index + 1)
+    const cell = /^\|((?:\s*`\w+`,?)+)\s*\|\s*[^|\s][^|]*\|\s*[^|\s][^|]*\|/.exec(line)?.[1] ?? ''
+    for (const [, name = ''] of cell.matchAll(/`(\w+)`/g)) names.set(name, index + 1)
   })
   return names
 }

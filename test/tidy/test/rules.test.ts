@@ -150,6 +150,10 @@ describe('documents', () => {
     expect(messages(staleLimits([limits], document))).toEqual(['4 no source knows the limit goneMax'])
   })
 
+  it('takes a row of several limits', () => {
+    expect(undocumentedLimits(limits, '| `giveUpMs`, `newMs` | 60 s, 5 s | patience |\n| `blockMax` | 2 KiB | small |\n')).toEqual([])
+  })
+
   it('finds a row without a reason', () => {
     expect(undocumentedLimits(limits, '| `giveUpMs` | 60 s |  |\n')).toHaveLength(3)
   })

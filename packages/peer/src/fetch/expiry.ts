@@ -59,7 +59,7 @@ function giveUp(core: FetchCore, want: Want, commands: Command[], nowMs: number)
 }
 
 /** Says why a want got nowhere: who was asked, and what became of it. */
-export function reasonOf(core: FetchCore, want: Want, quietMs: number): string {
+function reasonOf(core: FetchCore, want: Want, quietMs: number): string {
   let connected = 0
   let shutOut = 0
   for (const peer of core.peers.values()) {

@@ -199,7 +199,7 @@ export class Fetcher {
 
   /** The store first; what is not there is wanted from peers by every session that waits by then. */
   #lookUp(entry: Entry): void {
-    this.#ports.store.get(entry.cid).then(
+    this.#ports.store.find(entry.cid).then(
       (bytes) => {
         if (this.#entries.get(entry.key) !== entry || entry.state !== 'looking') return
         if (bytes !== undefined) {

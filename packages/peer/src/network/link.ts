@@ -1,5 +1,5 @@
 import { asError, type BlockKey, type CID } from '@shardswap/interface'
-import { type BitswapVersion, encodeMessages, type OutgoingMessage, versionOf, type WantlistEntry } from '@shardswap/protocol'
+import { type BitswapVersion, encodeMessageLists, type OutgoingMessage, versionOf, type WantlistEntry } from '@shardswap/protocol'
 import type { Stream } from '@libp2p/interface'
 import type { Standing } from '../fetch/core.ts'
 
@@ -90,7 +90,7 @@ export class PeerLink {
     if (stream === undefined || signal.aborted) return false
     if (!(await this.#room(stream, signal))) return false
     try {
-      for (const frame of encodeMessages(message, this.#version)) {
+      for (const frame of encodeMessageLists(message, this.#version)) {
         stream.send(frame)
         if (!(await this.#room(stream, signal))) return false
       }
@@ -126,7 +126,7 @@ export class PeerLink {
     message ??= { entries: [...this.#changes.values()] }
     this.#changes.clear()
     try {
-      for (const frame of encodeMessages(message, this.#version)) stream.send(frame)
+      for (const frame of encodeMessageLists(message, this.#version)) stream.send(frame)
       this.#told = true
     } catch (error) {
       stream.abort(asError(error))

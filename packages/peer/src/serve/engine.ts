@@ -40,20 +40,21 @@ const identityHash = 0x00
 export class Engine {
   readonly #limits: ServeLimits
   readonly #ledgers = new Map<PeerKey, Ledger>()
-  /** Wants that wait for a block, or whose size is being asked at this moment. */
-  readonly #waiting = new Map<BlockKey, Set<Want>>()
+  /** Wants that wait for a block, or whose size is being asked at this moment. Most blocks are wanted by one peer. */
+  readonly #waiting = new Map<BlockKey, Want | Set<Want>>()
   /** Ledgers with sizes to look up, and those that may get an envelope, each in turn. */
   readonly #toLookUp = new Set<Ledger>()
   readonly #toServe = new Set<Ledger>()
   readonly #index = {
     add: (want: Want): void => {
-      const wants = this.#waiting.get(want.blockKey)
-      if (wants) wants.add(want)
-      else this.#waiting.set(want.blockKey, new Set([want]))
+      const there = this.#waiting.get(want.blockKey)
+      if (there === undefined) this.#waiting.set(want.blockKey, want)
+      else if (there instanceof Set) there.add(want)
+      else this.#waiting.set(want.blockKey, new Set([there, want]))
     },
     remove: (want: Want): void => {
-      const wants = this.#waiting.get(want.blockKey)
-      if (wants?.delete(want) && wants.size === 0) this.#waiting.delete(want.blockKey)
+      const there = this.#waiting.get(want.blockKey)
+      if (there === want || (there instanceof Set && there.delete(want) && there.size === 0)) this.#waiting.delete(want.blockKey)
     }
   }
   #lookupsWaiting = 0
@@ -108,7 +109,7 @@ export class Engine {
   blockArrived(cid: CID, sizeBytes: number): void {
     const wants = this.#waiting.get(blockKey(cid))
     if (!wants || sizeBytes > this.#limits.blockBytesServedMax) return
-    for (const want of Array.from(wants)) {
+    for (const want of wants instanceof Set ? Array.from(wants) : [wants]) {
       // Its lookup may have missed the block by a moment.
       if (want.state === 'arrived') want.sizeBytes = sizeBytes
       if (want.state !== 'missing') continue
@@ -143,6 +144,13 @@ export class Engine {
       this.#offer(ledger)
     }
     return []
+  }
+
+  /** Whether so many sizes are still to be looked up that the peer should wait before it asks for more. */
+  isBehind(peer: PeerKey): boolean {
+    const waiting = this.#ledgers.get(peer)?.lookups.length ?? 0
+    if (waiting === 0) return false
+    return waiting * 2 > this.#limits.lookupsPerPeerMax || this.#lookupsWaiting * 2 > this.#limits.lookupsMax
   }
 
   /** Sizes of the blocks that `takeLookups` named, in its order; undefined where we lack one. */

@@ -35,6 +35,8 @@ export class Server {
   readonly #sends = new Map<PeerKey, { readonly abort: AbortController; done: Promise<void> }>()
   readonly #retries = new Map<PeerKey, ReturnType<typeof setTimeout>>()
   readonly #reading: Reading[] = []
+  /** Streams whose reading is held back. */
+  #held: { readonly peer: PeerKey; readonly go: () => void }[] = []
   #readers = 0
   #lookups = 0
   #pumpDue = false
@@ -59,15 +61,22 @@ export class Server {
     this.#engine.disconnected(peer)
     this.#cancelRetry(peer)
     this.#sends.get(peer)?.abort.abort()
+    this.#letGo()
     this.#pump()
   }
 
-  /** Takes the wantlist of a message; its blocks and presences are none of the server's business. */
-  handleMessage(peer: PeerKey, message: DecodedMessage): void {
-    if (this.#stopped) return
+  /**
+   * Takes the wantlist of a message; its blocks and presences are none of the
+   * server's business. A promise, where the peer asks faster than the store
+   * can say what is there, should hold the reading of its stream back.
+   */
+  handleMessage(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined {
+    if (this.#stopped) return undefined
     this.#engine.message(peer, message)
     this.#lookUp()
     this.#pump()
+    if (!this.#engine.isBehind(peer)) return undefined
+    return new Promise((resolve) => this.#held.push({ peer, go: resolve }))
   }
 
   /** A block of `sizeBytes` is in the store now. */
@@ -110,6 +119,7 @@ export class Server {
     for (const peer of Array.from(this.#retries.keys())) this.#cancelRetry(peer)
     const sends = Array.from(this.#sends.values())
     for (const send of sends) send.abort.abort()
+    this.#letGo()
     await Promise.all(sends.map((send) => send.done))
   }
 
@@ -129,6 +139,15 @@ export class Server {
     this.#engine.lookedUp(wants, sizes)
     this.#lookUp()
     this.#pump()
+    this.#letGo()
+  }
+
+  /** Lets streams be read again whose peers' wants are mostly looked up. */
+  #letGo(): void {
+    if (this.#held.length === 0) return
+    const held = this.#held
+    this.#held = held.filter(({ peer }) => this.#engine.isBehind(peer))
+    for (const { peer, go } of held) if (!this.#engine.isBehind(peer)) go()
   }
 
   async #size(want: Want): Promise<number | undefined> {

@@ -127,7 +127,7 @@ describe('how a want lives on', () => {
     const scene = new Scene()
     const all = await blocks(100, 2000)
     const five = all[4] as { cid: CID; bytes: Uint8Array }
-    scene.server.handleMessage(
+    scene.tell(
       alice,
       message(
         all.map(({ cid }) => want(cid)),
@@ -136,7 +136,7 @@ describe('how a want lives on', () => {
     )
     await scene.settle()
     expect(scene.server.ledger(alice)?.wants.length).toBe(100)
-    scene.server.handleMessage(alice, message([want(five.cid)], { full: true }))
+    scene.tell(alice, message([want(five.cid)], { full: true }))
     await scene.settle()
     await scene.store.put(...all)
     for (const { cid, bytes } of all) scene.server.blockArrived(cid, bytes.length)
@@ -149,9 +149,9 @@ describe('how a want lives on', () => {
     const { cid, bytes } = await block(1)
     await scene.ask(alice, want(cid))
     const prefix = { version: 1, codec: 0x55, hashCode: 0x12, digestBytes: 32 } as const
-    scene.server.handleMessage(alice, message([], { full: true, blocks: [{ prefix, data: bytes }] }))
+    scene.tell(alice, message([], { full: true, blocks: [{ prefix, data: bytes }] }))
     expect(scene.server.ledger(alice)?.wants.length).toBe(1)
-    scene.server.handleMessage(alice, message([], { full: true }))
+    scene.tell(alice, message([], { full: true }))
     expect(scene.server.ledger(alice)?.wants.length).toBe(0)
     expect(scene.server.gauges().indexedBlocks).toBe(0)
   })
@@ -227,8 +227,8 @@ describe('how a want lives on', () => {
     const scene = new Scene()
     const { cid, bytes } = await block(1)
     await scene.store.put({ cid, bytes })
-    scene.server.handleMessage(alice, message([want(cid)]))
-    scene.server.handleMessage(alice, message([cancel(cid)]))
+    scene.tell(alice, message([want(cid)]))
+    scene.tell(alice, message([cancel(cid)]))
     await scene.settle()
     expect(scene.answers(alice)).toEqual([])
   })

@@ -63,7 +63,7 @@ describe('a wantlist above its limit', () => {
     scene.links.hold(alice)
     for (let round = 0; round < 100; round++) {
       const entries = many.map(({ cid }, index) => want(cid, { priority: -index, sendDontHave: true }))
-      scene.server.handleMessage(alice, message(entries))
+      scene.tell(alice, message(entries))
       expect(scene.server.gauges().lookups).toBeLessThanOrEqual(defaultServeLimits.lookupsPerPeerMax)
     }
     await scene.ask(bob, want(bobs.cid))
@@ -112,7 +112,7 @@ describe('memory', () => {
     for (let index = 0; index < 100; index++) {
       const slow = peerKey(`slow ${index}`)
       scene.links.hold(slow)
-      scene.server.handleMessage(slow, message(all.map(({ cid }) => want(cid))))
+      scene.tell(slow, message(all.map(({ cid }) => want(cid))))
     }
     await scene.settle()
     expect(scene.server.gauges().responseBytes).toBeLessThanOrEqual(limits.responseBytesMax)
@@ -206,7 +206,7 @@ describe('order', () => {
     const peers = Array.from({ length: 10 }, (_, index) => peerKey(`heavy ${index}`))
     const entries = heavy.map(({ cid }) => want(cid))
     for (const peer of peers) scene.server.handleMessage(peer, message(entries))
-    scene.server.handleMessage(bob, message([want(light.cid)]))
+    scene.tell(bob, message([want(light.cid)]))
     await scene.settle()
     const place = scene.links.sent.findIndex(({ peer }) => peer === bob)
     expect(place).toBeGreaterThanOrEqual(0)
@@ -322,7 +322,7 @@ describe('what a failed send costs', () => {
     await scene.store.put(...all)
     scene.links.hold(alice)
     scene.links.outcome = ({ peer }) => peer === alice
-    scene.server.handleMessage(bob, message(all.map(({ cid }) => want(cid))))
+    scene.tell(bob, message(all.map(({ cid }) => want(cid))))
     await scene.ask(alice, ...all.map(({ cid }) => want(cid)))
     await scene.server.stop()
     expect(scene.server.gauges()).toEqual({
@@ -359,5 +359,38 @@ describe('limits', () => {
     expect(sendTimeoutMs(0, defaultServeLimits)).toBe(10_000)
     expect(sendTimeoutMs(250_000, defaultServeLimits)).toBe(22_000)
     expect(sendTimeoutMs(4 * MiB, defaultServeLimits)).toBe(120_000)
+  })
+})
+
+describe('reading held back', () => {
+  it('a peer that asks faster than the store answers waits; then all its wants are answered', async () => {
+    const scene = new Scene({ lookupsPerPeerMax: 16, lookupBatchMax: 1, lookupBatchesMax: 1 })
+    const all = await blocks(40, 64)
+    await scene.store.put(...all)
+    let held = 0
+    for (let from = 0; from < 40; from += 8) {
+      const hold = scene.server.handleMessage(alice, message(all.slice(from, from + 8).map(({ cid }) => want(cid))))
+      if (hold) held++
+      await hold
+    }
+    expect(held).toBeGreaterThan(1)
+    await scene.settle()
+    expect(scene.server.ledger(alice)).toMatchObject({ wants: [], blocksSent: 40 })
+    expect(scene.server.handleMessage(alice, message([want((all[0] as TestBlock).cid)]))).toBeUndefined()
+  })
+
+  it('is let go by a disconnect and by stop', async () => {
+    const scene = new Scene({ lookupsPerPeerMax: 4, lookupBatchMax: 1, lookupBatchesMax: 2 })
+    const entries = (await blocks(4, 64)).map(({ cid }) => want(cid))
+    scene.store.size = async () => new Promise<undefined>(() => {})
+    scene.tell(alice, message(entries))
+    const held = scene.server.handleMessage(alice, message(entries))
+    expect(held).toBeInstanceOf(Promise)
+    scene.server.peerDisconnected(alice)
+    await held
+    const other = scene.server.handleMessage(bob, message(entries))
+    expect(other).toBeInstanceOf(Promise)
+    await scene.server.stop()
+    await other
   })
 })

@@ -81,7 +81,7 @@ async function act(scene: Scene, step: Step, fails: { on: boolean }): Promise<vo
   const peer = peerKey(`peer ${'peer' in step ? step.peer : 0}`)
   switch (step.type) {
     case 'want':
-      scene.server.handleMessage(
+      scene.tell(
         peer,
         message(
           step.entries.map(({ index, ...over }) => want(at(index).cid, over)),
@@ -90,7 +90,7 @@ async function act(scene: Scene, step: Step, fails: { on: boolean }): Promise<vo
       )
       break
     case 'cancel':
-      scene.server.handleMessage(peer, message([cancel(at(step.index).cid)]))
+      scene.tell(peer, message([cancel(at(step.index).cid)]))
       break
     case 'put':
       await scene.store.put(at(step.index))
@@ -170,7 +170,7 @@ it('a want that stands is for a block that is missing, once everything could be 
         } else {
           const { index, ...over } = event.entry
           asked.set(at(index).cid.toString(), at(index).cid)
-          scene.server.handleMessage(peer, message([want(at(index).cid, over)]))
+          scene.tell(peer, message([want(at(index).cid, over)]))
         }
       }
       await scene.settle()
@@ -194,7 +194,7 @@ it('later messages are served whatever order lookups end in', async () => {
       }
       const peer = peerKey('client')
       for (let from = 0; from < 40; from += 8) {
-        scene.server.handleMessage(peer, message(all.slice(from, from + 8).map(({ cid }) => want(cid))))
+        scene.tell(peer, message(all.slice(from, from + 8).map(({ cid }) => want(cid))))
       }
       await scheduler.waitIdle()
       await scene.settle()

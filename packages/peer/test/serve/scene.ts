@@ -168,8 +168,13 @@ export class Scene {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 
+  /** A message whose sender does not wait when it is held back. */
+  tell(peer: PeerKey, message: DecodedMessage): void {
+    void this.server.handleMessage(peer, message)
+  }
+
   async ask(peer: PeerKey, ...entries: readonly WantlistEntry[]): Promise<void> {
-    this.server.handleMessage(peer, message(entries))
+    this.tell(peer, message(entries))
     await this.settle()
   }
 

@@ -134,8 +134,8 @@ export class EngineBlockstore implements SizedBlockstore {
   async *verify(options?: AbortOptions): AsyncGenerator<VerifyResult> {
     for await (const { key, bytes } of this.#entries(options)) {
       const cid = cidOfKey(key)
-      const reason = await this.#use(options, async () => await this.#whyBad(cid, bytes))
-      yield reason === undefined ? { cid, ok: true } : { cid, ok: false, reason }
+      const result = await this.#use(options, async () => await this.#check(cid, bytes))
+      if (result !== undefined) yield result
     }
   }
 
@@ -208,18 +208,15 @@ export class EngineBlockstore implements SizedBlockstore {
     })
   }
 
-  async #whyBad(cid: CID, bytesExpected: number): Promise<string | undefined> {
+  /** How the block is, or undefined where it was deleted meanwhile. */
+  async #check(cid: CID, bytesExpected: number): Promise<VerifyResult | undefined> {
     try {
       const bytes = await this.#engine.read(cid.multihash.bytes)
-      if (bytes === undefined) {
-        const gone = (await this.#engine.size(cid.multihash.bytes)) === undefined
-        return gone ? undefined : 'its bytes are missing'
-      }
-      if (matches(cid, bytes)) return undefined
-      const lengths = `${bytes.byteLength} bytes instead of ${bytesExpected}`
-      return bytes.byteLength === bytesExpected ? 'its bytes do not match its CID' : `it has ${lengths}`
+      if (bytes !== undefined) return judge(cid, bytes, bytesExpected)
+      const gone = (await this.#engine.size(cid.multihash.bytes)) === undefined
+      return gone ? undefined : { cid, ok: false, reason: 'its bytes are missing' }
     } catch (error) {
-      return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`
+      return { cid, ok: false, reason: `it cannot be read: ${error instanceof Error ? error.message : String(error)}` }
     }
   }
 
@@ -242,8 +239,14 @@ export class EngineBlockstore implements SizedBlockstore {
   }
 }
 
+function judge(cid: CID, bytes: Uint8Array, bytesExpected: number): VerifyResult {
+  if (matches(cid, bytes)) return { cid, ok: true }
+  if (bytes.byteLength === bytesExpected) return { cid, ok: false, reason: 'its bytes do not match its CID' }
+  return { cid, ok: false, reason: `it has ${bytes.byteLength} bytes instead of ${bytesExpected}` }
+}
+
 /** The CID under which a block of this multihash is listed. */
-export function cidOfKey(key: Uint8Array): CID {
+function cidOfKey(key: Uint8Array): CID {
   return CID.createV1(rawCode, decodeMultihash(key))
 }
 

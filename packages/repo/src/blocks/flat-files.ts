@@ -5,6 +5,8 @@ import { promisify } from 'node:util'
 import { base32 } from 'multiformats/bases/base32'
 import { decode as decodeMultihash } from 'multiformats/hashes/digest'
 import { errorCode } from '../files.ts'
+import { openFilesMax } from '../limits.ts'
+import { Permits } from './permits.ts'
 
 // The callback calls are cheaper than FileHandle: no object with a finalizer for each block.
 const openFile = promisify(fs.open)
@@ -37,6 +39,8 @@ const shardPattern = /^[a-z2-7]{2}$/
 export class FlatFiles {
   readonly #root: string
   readonly #aside: string
+  // Without it, as many files would be open as blocks are asked for: the opens of all come before the first close.
+  readonly #permits = new Permits(openFilesMax)
   #asideCount = 0
 
   constructor(root: string) {
@@ -59,30 +63,16 @@ export class FlatFiles {
 
   /** The bytes, or undefined where there is no file. `bytesHint` is how many the caller expects. */
   async read(key: Uint8Array, bytesHint: number): Promise<Uint8Array | undefined> {
-    let fd: number
-    try {
-      fd = await openFile(this.pathOf(key), 'r')
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return undefined
-      throw error
-    }
-    try {
-      // One byte more than expected, so that a longer file is seen as such, not cut to a block that looks whole.
-      const into = new Uint8Array(Buffer.allocUnsafeSlow(bytesHint + 1).buffer)
-      let length = 0
-      for (;;) {
-        const count = await readAt(fd, into, length)
-        length += count
-        if (count === 0 || length >= bytesHint) break
-      }
-      return into.subarray(0, length)
-    } finally {
-      await closeFile(fd)
-    }
+    return await this.#permits.run(async () => await readWhole(this.pathOf(key), bytesHint))
   }
 
   async write(key: Uint8Array, bytes: Uint8Array): Promise<void> {
-    const path = this.pathOf(key)
+    await this.#permits.run(async () => {
+      await this.#writeAside(this.pathOf(key), bytes)
+    })
+  }
+
+  async #writeAside(path: string, bytes: Uint8Array): Promise<void> {
     const aside = join(this.#aside, String(this.#asideCount++))
     try {
       await writeWhole(aside, bytes)
@@ -130,6 +120,30 @@ export class FlatFiles {
       if (errorCode(error) === 'ENOENT') return undefined
       throw error
     }
+  }
+}
+
+/** One read, unless the file is not as long as expected. */
+async function readWhole(path: string, bytesHint: number): Promise<Uint8Array | undefined> {
+  let fd: number
+  try {
+    fd = await openFile(path, 'r')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    // One byte more than expected, so that a longer file is seen as such, not cut to a block that looks whole.
+    const into = new Uint8Array(Buffer.allocUnsafeSlow(bytesHint + 1).buffer)
+    let length = 0
+    for (;;) {
+      const count = await readAt(fd, into, length)
+      length += count
+      if (count === 0 || length >= bytesHint) break
+    }
+    return into.subarray(0, length)
+  } finally {
+    await closeFile(fd)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * One measurement in a process of its own, so that memory counts for one engine
- * only: `worker.ts put|get ENGINE FOLDER DURABILITY BLOCKS BYTES`. Prints JSON.
+ * only: `worker.process.ts put|get ENGINE FOLDER DURABILITY BLOCKS BYTES`. Prints JSON.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
