@@ -57,6 +57,8 @@ async function measure(args: readonly string[]): Promise<Measured> {
     peakBytes = Math.max(peakBytes, process.memoryUsage.rss())
   }, 20)
   late.enable()
+  // The first turn only starts the measuring.
+  await delay(5)
   const cpu = process.cpuUsage()
   const start = performance.now()
   await runAll(order, async (at) => {

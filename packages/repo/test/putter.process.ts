@@ -3,7 +3,6 @@
  * writes the CID of each one that was acknowledged to standard output, until it is killed.
  * `putter REPO SEED` — sizes vary from a few bytes to 300 KiB.
  */
-import { writeSync } from 'node:fs'
 import { openRepo } from '../src/index.ts'
 import { seededBlock } from './blocks.ts'
 
@@ -16,10 +15,9 @@ async function lane(): Promise<void> {
   for (;;) {
     const { cid, bytes } = seededBlock(`${seed} ${next++}`)
     await repo.blocks.put(cid, bytes)
-    // In one call of the system, so that what was acknowledged has left this process before it can be killed.
-    writeSync(1, `${cid.toString()}\n`)
+    process.stdout.write(`${cid.toString()}\n`)
   }
 }
 
-writeSync(1, 'open\n')
+process.stdout.write('open\n')
 await Promise.all(Array.from({ length: 32 }, lane))
