@@ -205,7 +205,7 @@ describe('order', () => {
     await scene.store.put(...heavy, light)
     const peers = Array.from({ length: 10 }, (_, index) => peerKey(`heavy ${index}`))
     const entries = heavy.map(({ cid }) => want(cid))
-    for (const peer of peers) scene.server.handleMessage(peer, message(entries))
+    for (const peer of peers) scene.tell(peer, message(entries))
     scene.tell(bob, message([want(light.cid)]))
     await scene.settle()
     const place = scene.links.sent.findIndex(({ peer }) => peer === bob)

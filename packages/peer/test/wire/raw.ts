@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { noise } from '@chainsafe/libp2p-noise'
 import { yamux } from '@chainsafe/libp2p-yamux'
 import { identify } from '@libp2p/identify'
@@ -5,9 +6,8 @@ import type { Connection, Libp2p, Stream } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
-import { pEvent } from 'p-event'
-import { concat, hex, parse, readVarint, sha256 } from './bytes.ts'
-import type { Parsed } from './bytes.ts'
+import { concat, hex, parse, payload, presences, readVarint, sha256 } from './bytes.ts'
+import type { Entry, Parsed } from './bytes.ts'
 
 export const ids = {
   '1.2.0': '/ipfs/bitswap/1.2.0',
@@ -31,6 +31,7 @@ export class RawPeer {
   deaf = false
   /** Streams that were opened towards us, by protocol. */
   readonly inbound: Stream[] = []
+  readonly #answers: string[] = []
   #changed: () => void = () => {}
 
   private constructor(libp2p: Libp2p) {
@@ -89,13 +90,21 @@ export class RawPeer {
     return this.inbox
   }
 
+  /** The CIDs wanted from it so far, in hex, one for each time; cancels left out. */
+  wanted(): string[] {
+    return this.inbox.flatMap(({ entries }) => entries.filter((entry) => !entry.cancel).map(({ cid }) => hex(cid)))
+  }
+
   /** Everything that was answered so far: `block …`, `old-block …`, `have …`, `dont-have …`, digests or CIDs in hex. */
-  answers(): string[] {
-    return this.inbox.flatMap((message) => [
-      ...message.oldBlocks.map((data) => `old-block ${hex(sha256(data))}`),
-      ...message.payload.map(({ prefix, data }) => `block ${prefix} ${hex(sha256(data))}`),
-      ...message.presences.map(({ cid, type }) => `${type === 0 ? 'have' : 'dont-have'} ${cid}`)
-    ])
+  answers(): readonly string[] {
+    return this.#answers
+  }
+
+  #take(message: Parsed): void {
+    this.inbox.push(message)
+    this.#answers.push(...answersIn(message))
+    this.onMessage(message)
+    this.#changed()
   }
 
   #read(stream: Stream): void {
@@ -104,20 +113,62 @@ export class RawPeer {
       stream.pause()
       return
     }
-    let buffered: Uint8Array = new Uint8Array(0)
+    let arrived: Uint8Array[] = []
+    let arrivedBytes = 0
+    let neededBytes = 1
     stream.addEventListener('message', (event) => {
-      buffered = concat(buffered, event.data.subarray())
-      for (;;) {
-        const length = readVarint(buffered, 0)
-        if (!length || buffered.length < length.next + length.value) return
-        const message = parse(buffered.slice(length.next, length.next + length.value))
-        buffered = buffered.subarray(length.next + length.value)
-        this.inbox.push(message)
-        this.onMessage(message)
-        this.#changed()
+      arrived.push(event.data.subarray())
+      arrivedBytes += event.data.byteLength
+      while (arrivedBytes >= neededBytes) {
+        const bytes = concat(...arrived)
+        const length = readVarint(bytes, 0)
+        const end = length ? length.next + length.value : bytes.length + 1
+        const whole = length !== undefined && bytes.length >= end
+        if (whole) this.#take(parse(bytes.subarray(length.next, end)))
+        const rest = whole ? bytes.subarray(end) : bytes
+        arrived = [rest]
+        arrivedBytes = rest.length
+        neededBytes = whole ? 1 : end
       }
     })
     stream.addEventListener('remoteCloseWrite', () => void stream.close().catch(() => {}))
+  }
+}
+
+function answersIn(message: Parsed): string[] {
+  return [
+    ...message.oldBlocks.map((data) => `old-block ${hex(sha256(data))}`),
+    ...message.payload.map(({ prefix, data }) => `block ${prefix} ${hex(sha256(data))}`),
+    ...message.presences.map(({ cid, type }) => `${type === 0 ? 'have' : 'dont-have'} ${cid}`)
+  ]
+}
+
+/** What a scripted peer does with one want: the framed messages that answer it. */
+export type Answer = (entry: Entry, cid: string) => readonly Uint8Array[]
+
+/** Lets `raw` answer wants by script, on one stream to `address`, in the order in which they come, each message's after a delay. */
+export async function answerWants(raw: RawPeer, address: string, answer: Answer, delayMs = 0): Promise<Connection> {
+  const connection = await raw.dial(address)
+  const stream = await openStream(connection)
+  let last: Promise<void> = Promise.resolve()
+  raw.onMessage = ({ entries }) => {
+    const frames = entries.filter((entry) => !entry.cancel).flatMap((entry) => answer(entry, hex(entry.cid)))
+    if (frames.length === 0) return
+    // One write after another; a stream that was reset ends the script.
+    last = last
+      .then(async () => (delayMs > 0 ? sleep(delayMs) : undefined))
+      .then(async () => write(stream, concat(...frames)))
+      .catch(() => {})
+  }
+  return connection
+}
+
+/** Answers as an honest peer would: HAVE, the block, or DONT_HAVE where it is asked for. */
+export function honest(blocks: ReadonlyMap<string, { prefix: Uint8Array; data: Uint8Array }>): Answer {
+  return (entry, cid) => {
+    const block = blocks.get(cid)
+    if (block === undefined) return entry.sendDontHave ? [presences([{ cid: entry.cid, type: 1 }])] : []
+    return [entry.have ? presences([{ cid: entry.cid, type: 0 }]) : payload([block])]
   }
 }
 
@@ -126,10 +177,30 @@ export async function openStream(connection: Connection, version: Version = '1.2
   return connection.newStream([ids[version]], { maxOutboundStreams: 1024 })
 }
 
-/** Writes with back-pressure. */
+/** Writes with back-pressure. Throws where the stream was reset. */
 export async function write(stream: Stream, bytes: Uint8Array): Promise<void> {
   const step = 256 * 1024
   for (let at = 0; at < bytes.length; at += step) {
-    if (!stream.send(bytes.subarray(at, at + step))) await pEvent(stream, 'drain', { rejectionEvents: ['close'] })
+    if (!stream.send(bytes.subarray(at, at + step)) && !(await drained(stream))) throw new Error('the stream was reset')
   }
+}
+
+/** True once there is room, false once the stream is closed. */
+async function drained(stream: Stream): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (event: Event): void => {
+      stream.removeEventListener('drain', end)
+      stream.removeEventListener('close', end)
+      resolve(event.type === 'drain')
+    }
+    stream.addEventListener('drain', end)
+    stream.addEventListener('close', end)
+  })
+}
+
+/** Writes until the other side resets the stream, or all is written; then waits for the reset. */
+export async function writeUntilReset(stream: Stream, bytes: Uint8Array): Promise<void> {
+  // What was buffered before the reset came back is no error.
+  await write(stream, bytes).catch(() => {})
+  while (stream.status === 'open') await sleep(1)
 }
