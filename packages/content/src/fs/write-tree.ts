@@ -5,7 +5,7 @@ import { type AbortOptions, assert } from '@shardswap/interface'
 import { UnsafePathError } from '../errors.ts'
 import { treeFilesMax } from '../limits.ts'
 import { throwIfAborted } from '../local.ts'
-import type { ReadOptions, TreeEntry } from '../types.ts'
+import type { ReadOptions, TreeEntry, UnixTime } from '../types.ts'
 import { checkName } from './names.ts'
 
 export interface WriteTreeOptions extends AbortOptions {
@@ -178,6 +178,7 @@ async function writeFile(
   const handle = await open(temporary, 'wx')
   try {
     for await (const part of content({ signal: job.signal })) {
+      throwIfAborted(job.signal)
       await writeAll(handle, part)
       job.count.bytes += part.byteLength
       job.options.onProgress?.(job.count.bytes)
@@ -205,9 +206,15 @@ async function restore(job: Job, entry: TreeEntry, file: string): Promise<void> 
   try {
     if (entry.mode !== undefined && !isLink) await chmod(file, entry.mode & (job.options.specialBits === true ? 0o7777 : 0o777))
     if (entry.mtime === undefined) return
-    const seconds = Number(entry.mtime.secs) + (entry.mtime.nsecs ?? 0) / 1e9
-    await (isLink ? lutimes : utimes)(file, seconds, seconds)
+    const time = timeOf(entry.mtime)
+    await (isLink ? lutimes : utimes)(file, time, time)
   } catch (error) {
     job.options.onWarning?.(entry.path, error instanceof Error ? error : new Error(String(error)))
   }
+}
+
+/** Node takes a negative number for "now": times before 1970 go in as a date, to the millisecond. */
+function timeOf({ secs, nsecs = 0 }: UnixTime): number | Date {
+  const seconds = Number(secs) + nsecs / 1e9
+  return seconds < 0 ? new Date(seconds * 1000) : seconds
 }
