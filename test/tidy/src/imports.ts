@@ -43,7 +43,8 @@ export const importTable: Readonly<Record<string, Allowed>> = {
       'ipfs-unixfs-exporter',
       '@multiformats/murmur3',
       'interface-blockstore',
-      'multiformats'
+      'multiformats',
+      'protons-runtime'
     ],
     node: ['node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'node:stream/promises', 'node:crypto']
   },

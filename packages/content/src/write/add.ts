@@ -2,9 +2,9 @@ import { type BlockSink, InvalidParametersError } from '@shardswap/interface'
 import { addedEntriesMax } from '../limits.ts'
 import { throwIfAborted } from '../local.ts'
 import type { AddedEntry, AddOptions, AddSource } from '../types.ts'
-import { putDirectory } from './directory.ts'
-import { type Attributes, type Child, formatOf, makeSymlink, type Format, type Named } from './encode.ts'
-import { chunkBytesOf, type Layout, putFile } from './file.ts'
+import { type Named, putDirectory } from './directory.ts'
+import { chunkBytesOf, type Layout, putFile, putSymlink } from './file.ts'
+import { type Attributes, type Child, formatOf, type Format } from './format.ts'
 import { BoundedSink } from './sink.ts'
 
 /** A directory being gathered: its block is made once all its entries are known. */
@@ -118,9 +118,7 @@ async function putEntry(job: Job, source: AddSource, attributes: Attributes): Pr
   if (source.content !== undefined) {
     return await putFile(job.sink, formatFor(job, attributes), job.layout, source.content, attributes, job.onBytes)
   }
-  const made = makeSymlink(job.format, source.symlinkTarget ?? '', attributes)
-  await job.sink.put(made.cid, made.block)
-  return made
+  return await putSymlink(job.sink, job.format, source.symlinkTarget ?? '', attributes)
 }
 
 /** A raw block has no room for mode and time: as in Kubo, a file with either has no raw leaves. */
