@@ -19,7 +19,10 @@ export function withLargeNodes(layout: FileLayout, format: Format, store: Writab
   return async (source, reduce) =>
     await layout(source, async (children) => {
       const total = children.reduce((sum, child) => sum + fileBytes(child), 0n)
-      return total < unsoundBytesMin ? await reduce(children) : await putNode(children, format, store)
+      if (total >= unsoundBytesMin) return await putNode(children, format, store)
+      // The library keeps the block of each inner node until the file ends, and needs none.
+      const { cid, size, unixfs } = await reduce(children)
+      return { cid, size, ...(unixfs === undefined ? {} : { unixfs }) }
     })
 }
 
