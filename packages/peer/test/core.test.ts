@@ -176,6 +176,18 @@ describe('the fetching core', () => {
     expect(asks(c.decide(2001)).some((ask) => ask.startsWith('block') && ask.endsWith('B'))).toBe(true)
   })
 
+  it('takes every peer that sends a small first block in place of HAVE for a provider, though its copy is a duplicate', () => {
+    const c = core([A, B])
+    c.addWant(0, at(0).cid, at(0).key, 0)
+    c.decide(0)
+    expect(c.receiveBlock(A, at(0).key, 100, 5)).toMatchObject({ kind: 'wanted' })
+    expect(c.receiveBlock(B, at(0).key, 100, 6)).toEqual({ kind: 'duplicate' })
+    for (let i = 1; i < 17; i++) c.addWant(0, at(i).cid, at(i).key, 7)
+    const sent = asks(c.decide(7))
+    expect(sent.filter((ask) => ask.endsWith('A')).length).toBeGreaterThan(4)
+    expect(sent.filter((ask) => ask.endsWith('B')).length).toBeGreaterThan(4)
+  })
+
   it('[F41] shuts a peer out at the third block that nobody asked it for, and moves its wants', () => {
     const c = core([A, B])
     c.addWant(0, at(0).cid, at(0).key, 0)

@@ -279,6 +279,7 @@ export class FetchCore {
   #askHave(want: Want, peer: PeerState, session: SessionState, commands: Command[], nowMs: number): void {
     const deadlineMs = nowMs + timeoutMs(peer, this.limits)
     moveAsk(want, peer, { phase: 'have-asked', sentAtMs: nowMs, deadlineMs }, nowMs)
+    if (!session.probes.has(peer.key)) session.probes.set(peer.key, { times: 0, nextAtMs: deadlineMs })
     for (const counters of [this.total, session.stat, peer.stat]) counters.wantsSent += 1
     commands.push({ type: 'ask', peer: peer.key, cid: want.cid, key: want.key, wantType: 'have' })
   }
@@ -332,6 +333,7 @@ export class FetchCore {
     this.#requeue(want)
   }
 
+  /** An answer that comes after its want has ended still tells the sessions that asked that the peer has their DAG. */
   #join(peer: PeerState): void {
     for (const session of this.sessions.values()) if (session.probes.has(peer.key)) session.providers.set(peer.key, 0)
   }
@@ -381,6 +383,8 @@ export class FetchCore {
         counters.duplicateBlocks += 1
         counters.duplicateBytes += bytes
       }
+      // Small blocks come in place of a HAVE from all who have them: each of them is a provider.
+      this.#join(peer)
       return { kind: 'duplicate' }
     }
     return { kind: 'unasked', shutOut: this.receiveUnasked(peer.key, nowMs) }

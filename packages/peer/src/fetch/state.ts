@@ -85,6 +85,8 @@ export interface PeerState {
   limit: number
   latencyMs: number | undefined
   latencyVariationMs: number
+  /** The shortest that was seen: the way there and back, with nothing queued. */
+  latencyMinMs: number | undefined
   bytesPerMs: number | undefined
   /** Bytes since `rateFromMs`, for the next sample of the rate. */
   rateBytes: number
@@ -118,6 +120,7 @@ export function newPeer(key: PeerKey, limits: PeerLimits, nowMs: number): PeerSt
     limit: limits.wantsInFlightStart,
     latencyMs: undefined,
     latencyVariationMs: 0,
+    latencyMinMs: undefined,
     bytesPerMs: undefined,
     rateBytes: 0,
     rateFromMs: nowMs,

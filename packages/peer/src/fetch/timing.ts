@@ -23,6 +23,7 @@ export function timeoutMs(peer: PeerState, limits: PeerLimits): number {
 
 /** Smooths a latency sample in, with the gains of RFC 6298. */
 export function sampleLatency(peer: PeerState, sampleMs: number): void {
+  peer.latencyMinMs = Math.min(peer.latencyMinMs ?? sampleMs, sampleMs)
   if (peer.latencyMs === undefined) {
     peer.latencyMs = sampleMs
     peer.latencyVariationMs = sampleMs / 2
@@ -59,8 +60,19 @@ export function isStillArriving(peer: PeerState, sequence: number, limits: PeerL
   return (peer.bytesPerMs ?? 0) >= aliveBytesPerMs || peer.rateBytes / spanMs >= aliveBytesPerMs
 }
 
-/** When the peer would have answered one more want, in milliseconds from now: what it has ahead at its rate. */
+/**
+ * When the peer would have answered one more want, in milliseconds from now:
+ * what it has ahead, at a rate between its own and the median of all.
+ *
+ * Where peers share one bottleneck, a peer's rate is as large as its part of
+ * what is in flight: by its own rate alone every split would look as good as
+ * any other, and chance would decide. By the geometric mean equals share alike,
+ * and the faster still get more. Its shortest latency stands for the way there:
+ * the smoothed one counts what was queued, and would stay high at a peer that
+ * was busy once and is not asked since.
+ */
 export function expectedMs(peer: PeerState, averageBytes: number, medianBytesPerMs: number): number {
-  const rate = peer.bytesPerMs ?? 1.5 * medianBytesPerMs
-  return (peer.inFlightBytes + averageBytes) / Math.max(rate, aliveBytesPerMs) + (peer.latencyMs ?? 0)
+  const own = peer.bytesPerMs ?? 1.5 * medianBytesPerMs
+  const rate = Math.sqrt(own * medianBytesPerMs)
+  return (peer.inFlightBytes + averageBytes) / Math.max(rate, aliveBytesPerMs) + (peer.latencyMinMs ?? 0)
 }
