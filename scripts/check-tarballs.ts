@@ -57,6 +57,14 @@ function typeCheck(packed: readonly Packed[], folder: string, root: string): voi
   run('a consumer type-checks', process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], folder)
 }
 
+// The demo starts processes of files inside the package, which only a packed one shows to be there.
+function runDemo(folder: string): void {
+  const args = ['demo', '--peers', '3', '--size', '4MiB', '--json']
+  const output = run('shardswap demo', join(folder, 'node_modules/.bin/shardswap'), args, folder)
+  const result = JSON.parse(output.trim().split('\n').at(-1) ?? '') as { readonly contentMatches?: boolean }
+  if (result.contentMatches !== true) throw new Error(`the demo printed ${output}`)
+}
+
 function runCommands(packed: readonly Packed[], folder: string): void {
   for (const { manifest } of packed) {
     for (const command of Object.keys(manifest.bin ?? {})) {
@@ -74,6 +82,7 @@ export function checkTarballs(packed: readonly Packed[], root: string): void {
     importAll(packed, folder)
     typeCheck(packed, folder, root)
     runCommands(packed, folder)
+    runDemo(folder)
     console.log(`check: all good (${packed.map(({ tarball }) => basename(tarball)).join(', ')})`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
