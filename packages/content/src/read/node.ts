@@ -9,7 +9,7 @@ import type { UnixTime } from '../types.ts'
 const none = new Uint8Array(0)
 const murmur3x64 = 0x22n
 
-export interface FileLink {
+interface FileLink {
   readonly cid: CID
   /** Bytes of the file below this link, as its parent states them. */
   readonly size: number
