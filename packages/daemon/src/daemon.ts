@@ -80,8 +80,10 @@ function reasonText(error: unknown): string {
     if (next instanceof AggregateError) next.errors.forEach(visit)
   }
   visit(error)
-  const busy = all.find((found) => found.message.includes('EADDRINUSE') || ('code' in found && found.code === 'EADDRINUSE'))
+  const busy =
+    all.find((found) => 'port' in found && 'code' in found && found.code === 'EADDRINUSE') ??
+    all.find((found) => found.message.includes('EADDRINUSE'))
   if (busy === undefined) return all[0]?.message ?? String(error)
-  const port = /:(\d+)\D*$/.exec(busy.message)?.[1]
+  const port = 'port' in busy ? String(busy.port) : /EADDRINUSE.*?:(\d+)/.exec(busy.message)?.[1]
   return port === undefined ? 'a port is in use by another program' : `port ${port} is in use by another program`
 }

@@ -46,7 +46,7 @@ function metadata(field: string): { mode?: number; mtime?: UnixTime } {
 async function symlinkTarget(part: UploadPart): Promise<string> {
   const parts: Uint8Array[] = []
   let length = 0
-  for await (const bytes of part.content as AsyncIterable<Uint8Array>) {
+  for await (const bytes of part.content) {
     length += bytes.byteLength
     if (length > symlinkBytesMax)
       throw new InvalidParametersError(`the symlink "${part.path}" has a target of over ${symlinkBytesMax} bytes`)
@@ -57,7 +57,7 @@ async function symlinkTarget(part: UploadPart): Promise<string> {
 
 async function* counted(part: UploadPart, progress: ProgressSlot): AsyncGenerator<Uint8Array> {
   let bytes = 0
-  for await (const data of part.content as AsyncIterable<Uint8Array>) {
+  for await (const data of part.content) {
     bytes += data.byteLength
     progress.set({ Name: part.path, Bytes: bytes })
     yield data
@@ -69,7 +69,7 @@ async function* sourcesOf(call: Call, progress: ProgressSlot): AsyncGenerator<Ad
     const { path, field, mimeType } = part
     const common = { path, ...metadata(field) }
     if (mimeType === 'application/x-directory') {
-      part.content.resume()
+      part.skip()
       yield common
     } else if (mimeType === 'application/symlink') {
       yield { ...common, symlinkTarget: await symlinkTarget(part) }

@@ -1,5 +1,4 @@
 /** `block/put`, `block/get`, `block/stat`, `block/rm`. */
-import type { Readable } from 'node:stream'
 import { parseCid } from '../cid.ts'
 import { checkBlockSize } from '../local/blocks.ts'
 import type { BlockPutOptions } from '../node.ts'
@@ -22,10 +21,10 @@ function putOptions(query: Query): BlockPutOptions {
   }
 }
 
-async function readWhole(content: Readable, allowBigBlock: boolean): Promise<Uint8Array> {
+async function readWhole(content: AsyncIterable<Uint8Array>, allowBigBlock: boolean): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let length = 0
-  for await (const part of content as AsyncIterable<Uint8Array>) {
+  for await (const part of content) {
     length += part.byteLength
     checkBlockSize(length, allowBigBlock)
     parts.push(part)

@@ -10,8 +10,10 @@ export interface UploadPart {
   /** Path as sent, percent-decoded; '' where there is none. */
   readonly path: string
   readonly mimeType: string
-  /** Must be read before the next part is asked for. */
-  readonly content: Readable
+  /** Must be read, or skipped, before the next part is asked for. */
+  readonly content: AsyncIterable<Uint8Array>
+  /** Leaves the rest of the content unread. */
+  skip(): void
 }
 
 /** The parts of a request's body, until the signal ends. Errors: InvalidParametersError for another type of body, MalformedError for one cut off. */
@@ -21,9 +23,9 @@ export async function* uploadParts(request: IncomingMessage, signal: AbortSignal
   parser.on('file', (field, content, { filename, mimeType }) => {
     // Its reader gets the error too; without a listener it would end the process.
     content.on('error', () => {})
-    inbox.push({ field, path: decodePath(filename), mimeType, content })
+    inbox.push({ field, path: decodePath(filename), mimeType, content: wholeContent(content), skip: () => void content.resume() })
   })
-  parser.on('error', (error) => inbox.end(new MalformedError(`the upload cannot be read: ${String(error)}`)))
+  parser.on('error', (error) => inbox.end(malformed(error)))
   parser.on('close', () => inbox.end())
   const cutOff = (): void => {
     if (!request.complete) parser.destroy(new Error('it was cut off'))
@@ -43,10 +45,23 @@ export async function* uploadParts(request: IncomingMessage, signal: AbortSignal
 }
 
 /** The content of the only or first part. */
-export async function* uploadedFiles(request: IncomingMessage, signal: AbortSignal): AsyncGenerator<Readable> {
+export async function* uploadedFiles(request: IncomingMessage, signal: AbortSignal): AsyncGenerator<AsyncIterable<Uint8Array>> {
   for await (const part of uploadParts(request, signal)) {
     yield part.content
-    part.content.resume()
+    part.skip()
+  }
+}
+
+function malformed(error: unknown): MalformedError {
+  const why = error instanceof Error ? error.message : String(error)
+  return new MalformedError(`the upload cannot be read: ${why}`, { cause: error })
+}
+
+async function* wholeContent(content: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const bytes of content) yield bytes as Uint8Array
+  } catch (error) {
+    throw malformed(error)
   }
 }
 
