@@ -23,6 +23,8 @@ export async function* packTree(entries: AsyncIterable<TreeEntry>, name: string)
   // The reader below gets the error; without a listener it would end the process.
   archive.on('error', () => {})
   const written = writeEntries(archive, entries, name)
+  // It is awaited below; until then a failure must not count as one that nobody handles.
+  written.catch(() => {})
   try {
     for await (const bytes of archive) yield bytes as Uint8Array
     await written
@@ -93,6 +95,7 @@ export async function* unpackTree(bytes: AsyncIterable<Uint8Array>, cid: CID): A
   const archive = extract()
   archive.on('error', () => {})
   const fed = feed(archive, bytes)
+  fed.catch(() => {})
   try {
     for await (const entry of archive) {
       let read = false
