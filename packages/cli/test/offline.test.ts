@@ -105,7 +105,7 @@ test('what is not here is not found at once, and the message says what would hel
   expect(peers.stderr).toMatch(/OfflineError.*shardswap daemon/)
 })
 
-test('[B46] a block of more than 2 MiB is refused without --allow-big-block', async () => {
+test('[F46] a block of more than 2 MiB is refused without --allow-big-block', async () => {
   const repo = await newRepo()
   const stdin = someBytes(2 * 1024 * 1024 + 1)
   const refused = await run(['block', 'put'], { repo, stdin })

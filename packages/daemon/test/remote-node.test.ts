@@ -71,7 +71,7 @@ test('getting through the daemon writes what getting here writes, mode and time 
   expect(await readdir(target)).toContain('data.bin')
 })
 
-test('[B60] archives of Kubo give the same tree through the daemon and here', async () => {
+test('archives of Kubo give the same tree through the daemon and here', async () => {
   const { local, remote } = await bothNodes()
   const target = await folder()
   for (const name of ['dir', 'dir-mode-mtime', 'dir-hamt-16', 'file-inline', 'file-trickle']) {
