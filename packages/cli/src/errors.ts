@@ -15,7 +15,7 @@ export class NegativeAnswer extends Error {
   override readonly name = 'NegativeAnswer'
 }
 
-export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
+const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
 /** Mistakes in an argument's text, which the caller can see before anything is done. */
 const usageCodes: ReadonlySet<string> = new Set(['ERR_USAGE', 'ERR_INVALID_PARAMETERS'])

@@ -23,7 +23,7 @@ function refused<T>(parse: () => T): T {
   }
 }
 
-export function durationMs(text: string): number {
+function durationMs(text: string): number {
   return refused(() => parseDurationMs(text))
 }
 

@@ -53,7 +53,7 @@ export const importTable: Readonly<Record<string, Allowed>> = {
     others: [...libp2p, ...stores],
     node: ['*']
   },
-  daemon: { ours: ['interface', 'peer', 'repo', 'content'], others: ['*'], node: ['*'] },
+  daemon: { ours: ['interface', 'hashes', 'peer', 'repo', 'content'], others: ['*'], node: ['*'] },
   cli: { ours: ['interface', 'daemon', 'peer', 'repo', 'content'], others: ['*'], node: ['*'] },
   gateway: { ours: ['interface', 'peer', 'repo', 'content'], others: ['*'], node: ['*'] },
   dashboard: { ours: ['interface'], others: ['*'], node: ['*'] }

@@ -17,7 +17,7 @@ export interface Call {
   shutdown(): void
 }
 
-export type Handler = (call: Call) => Reply | Promise<Reply>
+type Handler = (call: Call) => Reply | Promise<Reply>
 export type Handlers = Readonly<Record<string, Handler>>
 
 /** How a call looks for blocks. One with a timeout waits for all of it. */

@@ -25,7 +25,7 @@ export const streamErrorNameTrailer = 'X-Stream-Error-Name'
 export const streamErrorCodeTrailer = 'X-Stream-Error-Code'
 
 /** The body of a failed call. */
-export function errorShape(error: unknown): ErrorShape {
+function errorShape(error: unknown): ErrorShape {
   const { message, name, code } = describeError(error)
   return { Message: message, Code: isCallersMistake(error) ? 1 : 0, Type: 'error', Name: name, ErrorCode: code }
 }
