@@ -1,5 +1,13 @@
 import { identityBytesMax, isIdentity } from '@shardswap/hashes'
-import { type AbortOptions, AbortError, type BlockSource, type CID, InvalidCidError } from '@shardswap/interface'
+import {
+  type AbortOptions,
+  AbortError,
+  type BlockSource,
+  type CID,
+  InvalidCidError,
+  ShardswapError,
+  TimeoutError
+} from '@shardswap/interface'
 
 /** The bytes that an identity CID carries. Errors: InvalidCidError where it carries more than Kubo takes. */
 export function identityBytes(cid: CID): Uint8Array {
@@ -10,9 +18,16 @@ export function identityBytes(cid: CID): Uint8Array {
   return digest
 }
 
-/** Throws AbortError if the caller has given up. */
+/**
+ * Throws if the caller has given up: the reason where it is an error of ours,
+ * TimeoutError where a deadline was the reason, else AbortError.
+ */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw new AbortError(undefined, { cause: signal.reason })
+  if (signal?.aborted !== true) return
+  const reason: unknown = signal.reason
+  if (reason instanceof ShardswapError) throw reason
+  if (reason instanceof Error && reason.name === 'TimeoutError') throw new TimeoutError('the deadline passed', { cause: reason })
+  throw new AbortError(undefined, { cause: reason })
 }
 
 /** One block: from within its CID if it is there, else from the source. */

@@ -1,4 +1,4 @@
-import { CID } from '@shardswap/interface'
+import { CID, StoppedError } from '@shardswap/interface'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { add, cat, exportCar, ls, tree } from '../src/index.ts'
 import { putDirectory } from '../src/write/directory.ts'
@@ -96,6 +96,14 @@ describe('[F52] blocks are asked for ahead of the reader', () => {
     setTimeout(() => abort.abort(), 5)
     expect((await reading).name).toBe('AbortError')
     expect((await errorOf(bytesOf(cat(blocks, file, { signal: abort.signal })))).name).toBe('AbortError')
+  })
+
+  it('a deadline that passed is a TimeoutError, and an error of ours comes as it is', async () => {
+    const deadline = AbortSignal.timeout(1)
+    await new Promise((resolve) => deadline.addEventListener('abort', resolve, { once: true }))
+    expect((await errorOf(bytesOf(cat(blocks, file, { signal: deadline })))).name).toBe('TimeoutError')
+    const reason = new StoppedError('the node was stopped')
+    expect(await errorOf(bytesOf(cat(blocks, file, { signal: AbortSignal.abort(reason) })))).toBe(reason)
   })
 
   it('files of very small blocks keep a bounded number of requests in flight', async () => {
