@@ -164,7 +164,8 @@ export class Engine {
     }
     const ledger = wants[0]?.ledger
     if (!ledger || ledger.dropped) return
-    if (ledger.queuedBytes >= this.#limits.envelopeBytesTarget) ledger.ripe = true
+    const { envelopeBytesTarget, envelopeBlocksMax } = this.#limits
+    if (ledger.queuedBytes >= envelopeBytesTarget || ledger.queuedBlocks >= envelopeBlocksMax) ledger.ripe = true
     this.#offer(ledger)
   }
 
@@ -336,8 +337,9 @@ export class Engine {
   /** Puts the ledger into the line of those who may get an envelope, at its end, or takes it out. */
   #offer(ledger: Ledger): void {
     const open = ledger.ripe && ledger.owes && !ledger.resting && !ledger.dropped && !ledger.prepared
-    // While one is written, the next is read ahead if it is worth a read of its own.
-    const worth = !ledger.sending || ledger.queuedBytes * 2 >= this.#limits.envelopeBytesTarget
+    // While one is written, the next is read ahead if it is at least half of one.
+    const { envelopeBytesTarget, envelopeBlocksMax } = this.#limits
+    const worth = !ledger.sending || ledger.queuedBytes * 2 >= envelopeBytesTarget || ledger.queuedBlocks * 2 >= envelopeBlocksMax
     if (open && worth) this.#toServe.add(ledger)
     else this.#toServe.delete(ledger)
   }

@@ -66,6 +66,10 @@ export class Ledger {
     return this.#announcements.size > 0
   }
 
+  get queuedBlocks(): number {
+    return this.#queue.length
+  }
+
   get queuedBytes(): number {
     return this.#queue.bytes
   }
@@ -141,7 +145,7 @@ export class Ledger {
 
   /** Takes blocks to read for the next envelope, at least one where any is queued. */
   takeBlocks(bytesMax: number): Want[] {
-    const wants = this.#queue.take(bytesMax)
+    const wants = this.#queue.take(bytesMax, this.#limits.envelopeBlocksMax)
     for (const want of wants) want.state = 'reading'
     return wants
   }

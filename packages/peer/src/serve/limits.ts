@@ -10,6 +10,8 @@ export interface ServeLimits {
   readonly blockBytesServedMax: number
   /** Bytes of blocks that one envelope aims at; its last block may not pass it unless it is the only one. */
   readonly envelopeBytesTarget: number
+  /** Blocks in one envelope: while the client takes in one of small blocks, the next is made. */
+  readonly envelopeBlocksMax: number
   /** Bytes of blocks in memory, read and not yet written, over all peers. */
   readonly responseBytesMax: number
   /** HAVE and DONT_HAVE waiting for one peer; further DONT_HAVEs are not sent. */
@@ -48,6 +50,7 @@ export const defaultServeLimits: ServeLimits = {
   haveReplaceBytesMax: 1024,
   blockBytesServedMax: messageBytesMax - 256,
   envelopeBytesTarget: 512 * 1024,
+  envelopeBlocksMax: 128,
   responseBytesMax: 64 * 1024 * 1024,
   presencesPerPeerMax: 8192,
   presencesPerEnvelopeMax: 4096,

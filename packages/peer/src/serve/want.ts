@@ -130,13 +130,13 @@ export class WantQueue {
     this.#bytes -= want.sizeBytes ?? 0
   }
 
-  /** Takes from the front what fits into `bytesMax`, at least one. */
-  take(bytesMax: number): Want[] {
+  /** Takes from the front what fits into `bytesMax` and `wantsMax`, at least one. */
+  take(bytesMax: number, wantsMax: number): Want[] {
     let bytes = 0
     let count = 0
     for (const want of this.#wants) {
       const size = want.sizeBytes ?? 0
-      if (count > 0 && bytes + size > bytesMax) break
+      if (count > 0 && (bytes + size > bytesMax || count >= wantsMax)) break
       bytes += size
       count++
     }

@@ -170,6 +170,14 @@ describe('order', () => {
     expect(scene.server.stat()).toEqual({ blocksSent: 100, bytesSent: 100 * KiB, messagesSent: 1 })
   })
 
+  it('an envelope ends at its number of blocks', async () => {
+    const scene = new Scene({ envelopeBlocksMax: 40 })
+    const all = await blocks(100, KiB)
+    await scene.store.put(...all)
+    await scene.ask(alice, ...all.map(({ cid }) => want(cid)))
+    expect(scene.links.sent.map(({ message }) => message.blocks?.length)).toEqual([40, 40, 20])
+  })
+
   it('100 blocks that arrive in one tick go in one message', async () => {
     const scene = new Scene()
     const all = await blocks(100, KiB)
