@@ -176,7 +176,6 @@ export class Ledger {
 
   putBackAnnouncement(item: Announcement): void {
     const { want, key } = item
-    if (this.#announcements.has(key)) return
     if (item.presence === 'have') {
       if (want?.state !== 'sending') return
       want.state = 'queued'

@@ -223,6 +223,43 @@ describe('how a want lives on', () => {
     })
   })
 
+  it('a want-have that comes before its want-block is looked up changes nothing', async () => {
+    const scene = new Scene()
+    const { cid, bytes } = await block(1, 2000)
+    await scene.store.put({ cid, bytes })
+    scene.tell(alice, message([want(cid)]))
+    scene.tell(alice, message([wantHave(cid)]))
+    await scene.settle()
+    expect(scene.answers(alice)).toEqual([`block ${cid.toString()}`])
+  })
+
+  it('a want-have for a block that is being written is answered by it', async () => {
+    const scene = new Scene()
+    const { cid, bytes } = await block(1, 2000)
+    await scene.store.put({ cid, bytes })
+    scene.links.hold(alice)
+    await scene.ask(alice, want(cid))
+    await scene.ask(alice, wantHave(cid))
+    scene.links.release(alice)
+    await scene.settle()
+    expect(scene.answers(alice)).toEqual([`block ${cid.toString()}`])
+  })
+
+  it('a DONT_HAVE that waits is not sent once the want is cancelled, or its block came', async () => {
+    const scene = new Scene()
+    const [busy, dropped, late] = (await blocks(3, 2000)) as [TestBlock, TestBlock, TestBlock]
+    await scene.store.put(busy)
+    scene.links.hold(alice)
+    await scene.ask(alice, want(busy.cid))
+    await scene.ask(alice, want(dropped.cid, { sendDontHave: true }), want(late.cid, { sendDontHave: true }))
+    await scene.ask(alice, cancel(dropped.cid))
+    await scene.store.put(late)
+    scene.server.blockArrived(late.cid, late.bytes.length)
+    scene.links.release(alice)
+    await scene.settle()
+    expect(scene.answers(alice)).toEqual([busy, late].map(({ cid }) => `block ${cid.toString()}`))
+  })
+
   it('a cancel in the same tick as its want answers nothing', async () => {
     const scene = new Scene()
     const { cid, bytes } = await block(1)

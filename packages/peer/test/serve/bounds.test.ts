@@ -1,7 +1,7 @@
 import { InvalidParametersError, peerKey } from '@shardswap/interface'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defaultServeLimits, sendTimeoutMs, verifyServeLimits } from '../../src/serve/limits.ts'
-import { alice, block, blocks, bob, cancel, message, Scene, want, wantHave } from './scene.ts'
+import { alice, block, blocks, bob, message, Scene, want } from './scene.ts'
 import type { TestBlock } from './scene.ts'
 
 const KiB = 1024
@@ -52,6 +52,31 @@ describe('a wantlist above its limit', () => {
     const text = scene.answers(alice)
     expect(text.filter((line) => line.startsWith('block'))).toEqual([a, b, e, c].map(({ cid }) => `block ${cid.toString()}`))
     expect(text.filter((line) => line.startsWith('dont')).sort()).toEqual([d, f].map(({ cid }) => `dont-have ${cid.toString()}`).sort())
+  })
+
+  it('one of equal priority does not take the place of an earlier one', async () => {
+    const scene = new Scene({ wantsPerPeerMax: 3, envelopeBytesTarget: 2000 })
+    const here = await blocks(4, 2000)
+    await scene.store.put(...here)
+    scene.links.hold(alice)
+    await scene.ask(alice, ...here.slice(0, 3).map(({ cid }) => want(cid)))
+    await scene.ask(alice, want((here[3] as TestBlock).cid))
+    scene.links.release(alice)
+    await scene.settle()
+    expect(scene.answers(alice)).toEqual(here.slice(0, 3).map(({ cid }) => `block ${cid.toString()}`))
+  })
+
+  it('a want that is queued is not denied when its repetition is too much to look up', async () => {
+    const scene = new Scene({ lookupsPerPeerMax: 1 })
+    const [busy, queued, other] = (await blocks(3, 2000)) as [TestBlock, TestBlock, TestBlock]
+    await scene.store.put(busy, queued, other)
+    scene.links.hold(alice)
+    await scene.ask(alice, want(busy.cid))
+    await scene.ask(alice, want(queued.cid))
+    await scene.ask(alice, want(other.cid, { priority: 9 }), want(queued.cid, { sendDontHave: true }))
+    scene.links.release(alice)
+    await scene.settle()
+    expect(scene.answers(alice)).toEqual([busy, other, queued].map(({ cid }) => `block ${cid.toString()}`))
   })
 
   it('a million wants from one peer cost a bounded number of lookups and answers', async () => {
@@ -206,6 +231,27 @@ describe('order', () => {
     expect(scene.links.sent.map(({ message }) => message.pendingBytes)).toEqual([6000, 2000, 0])
   })
 
+  it('where memory is scarce, a large block keeps its turn: small ones do not pass it', async () => {
+    const scene = new Scene({ responseBytesMax: 8 * MiB })
+    const held = await blocks(3, 2 * MiB)
+    const [large, small] = [await block(100, 3 * MiB), await block(101, 2 * KiB)]
+    await scene.store.put(...held, large, small)
+    for (const [index, { cid }] of held.entries()) {
+      const peer = peerKey(`held ${index}`)
+      scene.links.hold(peer)
+      await scene.ask(peer, want(cid))
+    }
+    await scene.ask(alice, want(large.cid))
+    await scene.ask(bob, want(small.cid))
+    expect(scene.answers(bob)).toEqual([])
+    scene.links.release(peerKey('held 0'))
+    await scene.settle()
+    expect(scene.links.sent.slice(3).map(({ peer }) => peer)).toEqual([alice, bob])
+    for (let index = 1; index < 3; index++) scene.links.release(peerKey(`held ${index}`))
+    await scene.settle()
+    expect(scene.server.gauges().responseBytes).toBe(0)
+  })
+
   it('where memory is scarce, peers take turns by envelopes; a light one waits for one round', async () => {
     const scene = new Scene({ responseBytesMax: 8 * MiB, envelopeBytesTarget: 4 * MiB })
     const heavy = await blocks(60, 2 * MiB)
@@ -220,132 +266,6 @@ describe('order', () => {
     expect(place).toBeGreaterThanOrEqual(0)
     expect(place).toBeLessThanOrEqual(2 * peers.length)
     expect(scene.server.stat().blocksSent).toBe(601)
-  })
-})
-
-describe('what a failed send costs', () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  })
-  afterEach(() => {
-    const left = vi.getTimerCount()
-    vi.useRealTimers()
-    if (left > 0) throw new Error(`${left} timers left`)
-  })
-
-  it('nothing is credited; everything is sent again, a bounded number of times', async () => {
-    const scene = new Scene()
-    const { cid, bytes } = await block(1, 2000)
-    const large = await block(2, 2000)
-    const missing = await block(3)
-    await scene.store.put({ cid, bytes }, large)
-    scene.links.outcome = () => false
-    scene.server.peerConnected(alice)
-    await scene.ask(alice, want(cid), wantHave(large.cid), want(missing.cid, { sendDontHave: true }))
-    expect(scene.links.sent.length).toBe(1)
-    vi.advanceTimersByTime(100)
-    await scene.settle()
-    vi.advanceTimersByTime(200)
-    await scene.settle()
-    expect(scene.links.sent.length).toBe(3)
-    vi.advanceTimersByTime(100_000)
-    await scene.settle()
-    expect(scene.links.sent.length).toBe(3)
-    expect(scene.server.ledger(alice)).toMatchObject({ blocksSent: 0, bytesSent: 0 })
-    expect(scene.server.ledger(alice)?.wants.length).toBe(3)
-    expect(scene.server.gauges().responseBytes).toBe(0)
-    scene.links.outcome = () => true
-    scene.server.peerConnected(alice)
-    await scene.settle()
-    expect(scene.answers(alice).slice(-3)).toEqual([
-      `block ${cid.toString()}`,
-      `have ${large.cid.toString()}`,
-      `dont-have ${missing.cid.toString()}`
-    ])
-    expect(scene.server.ledger(alice)).toMatchObject({ blocksSent: 1, bytesSent: 2000 })
-    expect(scene.server.ledger(alice)?.wants.length).toBe(1)
-  })
-
-  it('a message re-arms a peer that was given up', async () => {
-    const scene = new Scene({ sendTriesMax: 1 })
-    const [first, second] = (await blocks(2, 2000)) as [TestBlock, TestBlock]
-    await scene.store.put(first, second)
-    scene.links.outcome = () => false
-    await scene.ask(alice, want(first.cid))
-    scene.links.outcome = () => true
-    await scene.ask(alice, want(second.cid))
-    expect(scene.server.ledger(alice)).toMatchObject({ wants: [], blocksSent: 2 })
-  })
-
-  it('a cancel while the send fails frees the want', async () => {
-    const scene = new Scene()
-    const { cid, bytes } = await block(1, 2000)
-    await scene.store.put({ cid, bytes })
-    scene.links.hold(alice)
-    scene.links.outcome = () => false
-    await scene.ask(alice, want(cid))
-    await scene.ask(alice, cancel(cid))
-    scene.links.release(alice)
-    await scene.settle()
-    vi.advanceTimersByTime(100)
-    await scene.settle()
-    expect(scene.links.sent.length).toBe(1)
-    expect(scene.server.ledger(alice)?.wants).toEqual([])
-  })
-
-  it('a send is given up after its time, and the timer goes with it', async () => {
-    const scene = new Scene({ sendTriesMax: 1 })
-    const { cid, bytes } = await block(1, 2000)
-    await scene.store.put({ cid, bytes })
-    scene.links.hold(alice)
-    await scene.ask(alice, want(cid))
-    vi.advanceTimersByTime(9999)
-    expect(scene.links.sent[0]?.signal.aborted).toBe(false)
-    vi.advanceTimersByTime(1)
-    expect(scene.links.sent[0]?.signal.aborted).toBe(true)
-    await scene.settle()
-    expect(scene.server.ledger(alice)).toMatchObject({ blocksSent: 0 })
-    expect(scene.server.gauges().responseBytes).toBe(0)
-  })
-
-  it('a disconnect aborts the send; a new connection waits until it has ended', async () => {
-    const scene = new Scene()
-    const [first, second] = (await blocks(2, 2000)) as [TestBlock, TestBlock]
-    await scene.store.put(first, second)
-    scene.links.hold(alice)
-    await scene.ask(alice, want(first.cid))
-    scene.server.peerDisconnected(alice)
-    expect(scene.server.ledger(alice)).toBeUndefined()
-    scene.server.peerConnected(alice)
-    scene.links.release(alice)
-    await scene.ask(alice, want(second.cid))
-    // The scripted link throws on two sends at once, which would be counted as a failure.
-    expect(scene.server.ledger(alice)).toMatchObject({ wants: [], blocksSent: 1, bytesSent: 2000 })
-    expect(scene.server.stat().blocksSent).toBe(1)
-  })
-
-  it('stop aborts what runs, waits for it and leaves nothing', async () => {
-    const scene = new Scene()
-    const all = await blocks(10, 256 * KiB)
-    await scene.store.put(...all)
-    scene.links.hold(alice)
-    scene.links.outcome = ({ peer }) => peer === alice
-    scene.tell(bob, message(all.map(({ cid }) => want(cid))))
-    await scene.ask(alice, ...all.map(({ cid }) => want(cid)))
-    await scene.server.stop()
-    expect(scene.server.gauges()).toEqual({
-      ledgers: 0,
-      wants: 0,
-      lookups: 0,
-      indexedBlocks: 0,
-      queuedBytes: 0,
-      responseBytes: 0
-    })
-    const sends = scene.links.sent.length
-    await scene.ask(alice, want((all[0] as TestBlock).cid))
-    scene.server.peerConnected(alice)
-    expect(scene.links.sent.length).toBe(sends)
-    expect(scene.server.ledger(alice)).toBeUndefined()
   })
 })
 

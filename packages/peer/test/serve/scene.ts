@@ -98,6 +98,8 @@ export class Links implements ServerLinks {
   /** What each send returns; true by default. */
   outcome: (sent: Sent) => boolean = () => true
   onSent: (sent: Sent) => void = () => {}
+  /** A held send does not end when it is aborted, only when it is released. */
+  stubborn = false
   readonly #held = new Set<PeerKey>()
   readonly #waiting: { peer: PeerKey; go: () => void }[] = []
   readonly #busy = new Set<PeerKey>()
@@ -134,7 +136,7 @@ export class Links implements ServerLinks {
     if (this.#held.has(peer) && !signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#waiting.push({ peer, go: resolve })
-        signal.addEventListener('abort', () => resolve(), { once: true })
+        if (!this.stubborn) signal.addEventListener('abort', () => resolve(), { once: true })
       })
     } else await Promise.resolve()
     this.#busy.delete(peer)
