@@ -150,10 +150,10 @@ function* numbered(count: number, mode?: number): Generator<AddSource> {
 
 describe('directories have the CIDs that Kubo gives', () => {
   it.each([
-    [0, 'QmZ4BwChGptypF6eqMsXf2di8F5hikR8547bR8GowPqHW1'],
-    [1, 'bafybeidextklvq3nl3qmd7punughnhalqlm7hvqbejq2ddqfreogw7onrm']
-  ] as const)('5,000 empty directories in one that is sharded for them, CID version %i', async (cidVersion, expected) => {
-    const sources = Array.from({ length: 5000 }, (_, i) => ({ path: `subs/directory-${String(i).padStart(5, '0')}` }))
+    [0, 'QmPdJJfRg7BV1b1SrsFbm4ZbKUoy81MWjPqKFzGuPzuAYp'],
+    [1, 'bafybeig36tukgqyqt5toveg5vggbdf3bosi3odkm2j2gkqxonokhuhy7yu']
+  ] as const)('6,000 directories in one that is sharded for them, CID version %i', async (cidVersion, expected) => {
+    const sources = Array.from({ length: 6000 }, (_, i) => textFile(`subs/directory-${String(i).padStart(5, '0')}/f`, 'x'))
     expect((await addAll(sources, { cidVersion })).root).toBe(expected)
   })
 
