@@ -50,7 +50,7 @@ export const defaultServeLimits: ServeLimits = {
   haveReplaceBytesMax: 1024,
   blockBytesServedMax: messageBytesMax - 256,
   envelopeBytesTarget: 512 * 1024,
-  envelopeBlocksMax: 128,
+  envelopeBlocksMax: 256,
   responseBytesMax: 64 * 1024 * 1024,
   presencesPerPeerMax: 8192,
   presencesPerEnvelopeMax: 4096,
