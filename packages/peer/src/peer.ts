@@ -99,8 +99,8 @@ export class ShardswapPeer implements Peer {
     this.#state = 'stopped'
     this.#search.stop()
     this.#fetcher.stop()
-    await this.#server?.stop()
-    await this.#network.stop()
+    // Together: the server waits for its sends, and a send that waits for a stream to open ends with the network.
+    await Promise.all([this.#server?.stop(), this.#network.stop()])
     if (this.#init.libp2p === undefined) await this.libp2p.stop()
   }
 
