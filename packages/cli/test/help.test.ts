@@ -52,6 +52,7 @@ const wrong: [string, string[]][] = [
   ['a demo of one peer', ['demo', '--peers', '1']],
   ['a demo of no size', ['demo', '--size', 'big']],
   ['a demo that kills its only provider', ['demo', '--peers', '2', '--kill']],
+  ['an offline daemon', ['daemon', '--offline']],
   ['offline and a peer', ['--offline', '--peer', '/ip4/127.0.0.1/tcp/1', 'id']]
 ]
 

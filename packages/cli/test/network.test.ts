@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fixtures, folder, newRepo, ok, run, someBytes, start, startDaemon } from './command.ts'
@@ -88,6 +88,31 @@ test('a block that the only peer lacks ends at the timeout, or sooner by itself'
   const { code, stderr, stdout } = await run(['block', 'get', '--timeout', '1s', '--peer', address, broken], { repo })
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(/^Error: TimeoutError/)
+})
+
+test('[F68] a block that the disk damaged is found by verify, never handed out, and fetched again', async () => {
+  const content = someBytes(600_000)
+  const provider = await newRepo()
+  const { address } = await startDaemon(provider)
+  const repo = await newRepo()
+  for (const at of [provider, repo]) await ok(['add', '-Q', '--cid-version=1'], { repo: at, stdin: content })
+  const cid = await ok(['add', '-Q', '--cid-version=1', '--only-hash'], { repo, stdin: content })
+  const files = await readdir(repo, { recursive: true, withFileTypes: true })
+  const leaf = files.map((file) => join(file.parentPath, file.name)).filter((path) => path.includes('/blocks/'))
+  const sizes = await Promise.all(leaf.map(async (path) => (await stat(path)).size))
+  const damaged = leaf[sizes.indexOf(262_144)] ?? ''
+  const bytes = await readFile(damaged)
+  bytes[1000] = (bytes[1000] ?? 0) ^ 1
+  await writeFile(damaged, bytes)
+  const verified = await run(['repo', 'verify'], { repo })
+  expect(verified.code).toBe(1)
+  expect(verified.stdout).toMatch(/block bafkrei\S+ was corrupt/)
+  expect(verified.stderr).toMatch(/^Error: 1 of 4 blocks are corrupt/)
+  const offline = await run(['cat', '--offline', cid], { repo })
+  expect(offline.code).toBe(1)
+  expect(offline.stderr.trim().split('\n')).toHaveLength(1)
+  expect((await run(['cat', '--peer', address, cid], { repo })).bytes).toEqual(Buffer.from(content))
+  expect((await run(['repo', 'verify'], { repo })).code).toBe(0)
 })
 
 test('what get would write outside its target is not written', async () => {

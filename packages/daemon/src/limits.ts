@@ -18,7 +18,7 @@ export const bigBlockBytesMax = messageBytesMax
 export const replyBytesMax = 4 * 1024 * 1024
 
 /** How long a daemon that is asked for its version may take before it counts as not there. */
-export const probeTimeoutMs = 5_000
+export const probeTimeoutMs = 10_000
 
 /** After an early error, so much more of a request's body is read, so that the client sees the answer before the end. */
 export const lingerMs = 1_000

@@ -3,6 +3,7 @@ import { type Daemon, startDaemon } from '@shardswap/daemon'
 import { initRepo, openRepo, repoExists } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
 import type { Shell } from '../shell.ts'
 
@@ -24,6 +25,7 @@ async function open(context: Context, init: boolean): Promise<Daemon> {
 }
 
 async function serve(context: Context, init: boolean): Promise<void> {
+  if (context.options.offline === true) throw new UsageError('a daemon is there to serve peers: leave --offline out')
   const daemon = await open(context, init)
   const late = (): void => {
     context.note('The daemon did not stop in time and was ended')

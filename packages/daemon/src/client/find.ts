@@ -1,5 +1,6 @@
 /** Which daemon, if any, serves a repo. */
 import { realpath } from 'node:fs/promises'
+import { TimeoutError } from '@shardswap/interface'
 import { apiAddress } from '@shardswap/repo'
 import { hostPort } from '../address.ts'
 import { startDeadline } from '../deadline.ts'
@@ -16,15 +17,15 @@ export async function connectDaemon(api: string, signal?: AbortSignal): Promise<
 }
 
 /** The daemon that serves the repo at `path`, or undefined where none does: an address left behind by a crash is not believed. */
-export async function findDaemon(path: string, signal?: AbortSignal): Promise<RemoteNode | undefined> {
+export async function findDaemon(path: string, outer?: AbortSignal): Promise<RemoteNode | undefined> {
   const api = await apiAddress(path)
   if (api === undefined) return undefined
   try {
-    const { Program, RepoPath } = await probe(api, signal)
+    const { Program, RepoPath } = await probe(api, outer)
     // Another daemon may have taken the port since.
     if (Program !== programName || (await canonical(RepoPath)) !== (await canonical(path))) return undefined
   } catch (error) {
-    if (error instanceof DaemonUnreachableError) return undefined
+    if (outer?.aborted !== true && (error instanceof DaemonUnreachableError || error instanceof TimeoutError)) return undefined
     throw error
   }
   return new RemoteNode(hostPort(api))
