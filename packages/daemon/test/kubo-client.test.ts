@@ -59,7 +59,11 @@ test('addAll keeps directories, mode and time', async () => {
   expect(added.map((entry) => entry.path)).toEqual(['d/ä%2F?.txt', 'd/empty', 'd'])
   const root = added.at(-1)?.cid.toString() ?? ''
   const [, file] = await collect(client.ls(root))
-  expect(file).toMatchObject({ name: 'ä%2F?.txt' })
+  expect(file).toMatchObject({ name: 'ä%2F?.txt', type: 'file', size: 1 })
+  // As with Kubo, what is sent along counts only if it is asked for: without, the file is a lone raw block.
+  expect(added[0]?.cid.code).toBe(0x55)
+  const kept = await collect(client.addAll(source as never, { cidVersion: 1, preserveMode: true, preserveMtime: true } as never))
+  expect(kept[0]?.cid.code).toBe(0x70)
 })
 
 test('blocks', async () => {

@@ -194,7 +194,10 @@ function addParams(options: NodeAddOptions): Params {
     trickle: options.trickle,
     hash: options.hash,
     'wrap-with-directory': options.wrapWithDirectory,
-    'only-hash': options.onlyHash
+    'only-hash': options.onlyHash,
+    // The sources hold them only where they are wanted.
+    'preserve-mode': true,
+    'preserve-mtime': true
   }
 }
 

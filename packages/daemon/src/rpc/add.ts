@@ -28,8 +28,24 @@ function addOptions(query: Query): NodeAddOptions {
   }
 }
 
-/** Mode and time stand in the field's name, `file?mode=0644&mtime=…&mtime-nsecs=…`. */
-function metadata(field: string): { mode?: number; mtime?: UnixTime } {
+interface Metadata {
+  readonly mode?: number
+  readonly mtime?: UnixTime
+}
+
+/**
+ * Mode and time stand in the field's name, `file?mode=0644&mtime=…&mtime-nsecs=…`.
+ * Kubo's command always sends them, so they count only where they are asked for.
+ */
+function wantedMetadata({ field }: UploadPart, query: Query): Metadata {
+  const { mode, mtime } = metadata(field)
+  return {
+    ...(mode === undefined || query.flag('preserve-mode') !== true ? {} : { mode }),
+    ...(mtime === undefined || query.flag('preserve-mtime') !== true ? {} : { mtime })
+  }
+}
+
+function metadata(field: string): Metadata {
   const params = new URLSearchParams(field.split('?')[1] ?? '')
   const mode = params.get('mode')
   const secs = params.get('mtime')
@@ -66,8 +82,8 @@ async function* counted(part: UploadPart, progress: ProgressSlot): AsyncGenerato
 
 async function* sourcesOf(call: Call, progress: ProgressSlot): AsyncGenerator<AddSource> {
   for await (const part of uploadParts(call.request, call.signal)) {
-    const { path, field, mimeType } = part
-    const common = { path, ...metadata(field) }
+    const { path, mimeType } = part
+    const common = { path, ...wantedMetadata(part, call.query) }
     if (mimeType === 'application/x-directory') {
       part.skip()
       yield common

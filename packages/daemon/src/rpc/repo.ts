@@ -9,7 +9,12 @@ async function stat({ node }: Call): Promise<Reply> {
 
 async function* verify({ node, signal }: Call): AsyncGenerator<object> {
   let seen = 0
-  for await (const result of node.repoVerify({ signal })) yield verifyShape(result, ++seen)
+  let corrupt = false
+  for await (const result of node.repoVerify({ signal })) {
+    corrupt ||= !result.ok
+    yield verifyShape(result, ++seen)
+  }
+  yield { Msg: corrupt ? 'verify complete, some blocks were corrupt.' : 'verify complete, all blocks validated.', Progress: seen }
 }
 
 export const repoHandlers: Handlers = {
