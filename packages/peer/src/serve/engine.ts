@@ -33,9 +33,10 @@ const identityHash = 0x00
  * A want's way: `message` → `takeLookups` → `lookedUp` → `nextEnvelope` →
  * `blocksRead` → `startSend` → `sent`. Peers take turns by envelopes. A peer
  * has at most one envelope being written and one prepared; together all
- * envelopes hold at most `responseBytesMax`. Where that is scarce, an envelope
- * gets an eighth of what is left, so some is always left; an envelope
- * prepared ahead, or for a peer that was slow, uses the lower half only.
+ * envelopes hold at most `responseBytesMax`: a quarter of it is for peers
+ * whose last send was slow, the rest for the others, so that neither waits for
+ * the other. Where it is scarce, an envelope gets an eighth of what is left, so
+ * some is always left, and one prepared ahead leaves half of it alone.
  */
 export class Engine {
   readonly #limits: ServeLimits
@@ -58,7 +59,7 @@ export class Engine {
     }
   }
   #lookupsWaiting = 0
-  #responseBytes = 0
+  readonly #responseBytes = { fast: 0, slow: 0 }
   #order = 0
   #blocksSent = 0
   #bytesSent = 0
@@ -172,21 +173,23 @@ export class Engine {
   /** The envelope whose blocks are to be read next, or undefined where no peer may have one now. */
   nextEnvelope(): Envelope | undefined {
     // One that waits for room keeps its turn: else small blocks would pass a large one for ever.
-    let full = false
+    const full = { fast: false, slow: false }
     for (const ledger of this.#toServe) {
+      const pool = ledger.slow ? 'slow' : 'fast'
       const first = ledger.firstQueued
-      if (first !== undefined && !full) {
-        const held = ledger.slow || ledger.sending !== undefined
-        const roomBytes = this.#limits.responseBytesMax / (held ? 2 : 1) - this.#responseBytes
+      if (first !== undefined && !full[pool]) {
+        const poolBytes = this.#limits.responseBytesMax * (pool === 'slow' ? 0.25 : 0.75)
+        // What is read ahead leaves half to those who have nothing yet.
+        const roomBytes = poolBytes / (ledger.sending ? 2 : 1) - this.#responseBytes[pool]
         const needBytes = first.sizeBytes ?? 0
         if (needBytes <= roomBytes) {
           const share = Math.min(this.#limits.envelopeBytesTarget, Math.floor(roomBytes / 8))
-          return this.#prepare(ledger, ledger.takeBlocks(Math.max(needBytes, share)))
+          return this.#prepare(ledger, pool, ledger.takeBlocks(Math.max(needBytes, share)))
         }
-        full = !held
+        full[pool] = !ledger.sending
       }
       // Announcements need no room.
-      if (!ledger.sending && ledger.owesAnnouncements) return this.#prepare(ledger, [])
+      if (!ledger.sending && ledger.owesAnnouncements) return this.#prepare(ledger, pool, [])
     }
     return undefined
   }
@@ -289,7 +292,7 @@ export class Engine {
       queuedBytes += ledger.queuedBytes
     }
     const indexedBlocks = this.#waiting.size
-    const responseBytes = this.#responseBytes
+    const responseBytes = this.#responseBytes.fast + this.#responseBytes.slow
     return { ledgers: this.#ledgers.size, wants, lookups: this.#lookupsWaiting, indexedBlocks, queuedBytes, responseBytes }
   }
 
@@ -313,7 +316,7 @@ export class Engine {
     if (--want.batch.left === 0 && want.ledger.owes) want.ledger.ripe = true
   }
 
-  #prepare(ledger: Ledger, wants: Want[]): Envelope {
+  #prepare(ledger: Ledger, pool: Envelope['pool'], wants: Want[]): Envelope {
     let bytes = 0
     for (const want of wants) bytes += want.sizeBytes ?? 0
     const envelope: Envelope = {
@@ -321,6 +324,7 @@ export class Engine {
       wants,
       blocks: Array.from({ length: wants.length }, () => undefined),
       bytes,
+      pool,
       ready: wants.length === 0,
       discarded: false,
       announcements: [],
@@ -328,7 +332,7 @@ export class Engine {
       bytesSent: 0,
       startedMs: 0
     }
-    this.#responseBytes += bytes
+    this.#responseBytes[pool] += bytes
     ledger.prepared = envelope
     this.#toServe.delete(ledger)
     return envelope
@@ -358,9 +362,9 @@ export class Engine {
   }
 
   #release(envelope: Envelope): void {
-    this.#responseBytes -= envelope.bytes
+    this.#responseBytes[envelope.pool] -= envelope.bytes
     envelope.blocks = []
-    assert(this.#responseBytes >= 0, 'no envelope is released twice')
+    assert(this.#responseBytes[envelope.pool] >= 0, 'no envelope is released twice')
   }
 
   #credit(envelope: Envelope): void {

@@ -41,7 +41,7 @@ export interface ServeLimits {
   readonly sendTimeoutMinMs: number
   /** … and never more than this. */
   readonly sendTimeoutMaxMs: number
-  /** A peer whose last send took longer is slow: it may use only half of `responseBytesMax`. */
+  /** A peer whose last send took longer is slow: such peers share a quarter of `responseBytesMax`. */
   readonly sendSlowMs: number
 }
 
@@ -85,9 +85,9 @@ export function verifyServeLimits(limits: Partial<ServeLimits> = {}): ServeLimit
   if (all.envelopeBytesTarget > messageBytesMax) {
     throw new InvalidParametersError(`envelopeBytesTarget must be at most ${messageBytesMax}`)
   }
-  // Else a large block could never be read.
-  if (all.responseBytesMax < 2 * all.blockBytesServedMax) {
-    throw new InvalidParametersError('responseBytesMax must hold two of the largest blocks')
+  // Else a large block could never be read for a slow peer.
+  if (all.responseBytesMax < 4 * all.blockBytesServedMax) {
+    throw new InvalidParametersError('responseBytesMax must hold four of the largest blocks')
   }
   if (all.sendTimeoutMinMs > all.sendTimeoutMaxMs) {
     throw new InvalidParametersError('sendTimeoutMinMs must not be above sendTimeoutMaxMs')

@@ -83,8 +83,9 @@ export interface Envelope {
   readonly wants: readonly Want[]
   /** The bytes of each want's block, once read; undefined where it turned out to be missing. */
   blocks: (Uint8Array | undefined)[]
-  /** What it counts against `responseBytesMax`. */
+  /** What it counts against `responseBytesMax`, and in which part of it. */
   readonly bytes: number
+  readonly pool: 'fast' | 'slow'
   /** All blocks are read. */
   ready: boolean
   /** Given up before it was sent: its blocks are let go as soon as they are read. */

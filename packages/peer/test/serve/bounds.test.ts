@@ -141,13 +141,13 @@ describe('memory', () => {
     }
     await scene.settle()
     expect(scene.server.gauges().responseBytes).toBeLessThanOrEqual(limits.responseBytesMax)
-    // They fill it at first, since nothing is known of them; after a slow send each may use the lower half only.
-    for (let round = 0; round < 3; round++) {
+    // They fill it at first, since nothing is known of them; after a slow send they share a quarter.
+    for (let round = 0; round < 10; round++) {
       scene.nowMs += 5000
       for (let index = 0; index < 100; index++) scene.links.releaseOne(peerKey(`slow ${index}`))
       await scene.settle()
     }
-    expect(scene.server.gauges().responseBytes).toBeLessThanOrEqual(limits.responseBytesMax / 2)
+    expect(scene.server.gauges().responseBytes).toBeLessThanOrEqual(limits.responseBytesMax / 4)
     expect(scene.links.waiting).toBeGreaterThan(0)
     await scene.ask(bob, want(bobs.cid))
     expect(scene.answers(bob)).toEqual([`block ${bobs.cid.toString()}`])
@@ -155,6 +155,30 @@ describe('memory', () => {
     await scene.settle()
     expect(scene.server.stat().blocksSent).toBe(100 * 32 + 1)
     expect(scene.server.gauges().responseBytes).toBe(0)
+  })
+
+  it('fast readers do not use it up either: a slow one is served meanwhile', async () => {
+    const scene = new Scene({ responseBytesMax: 16 * MiB })
+    const large = await blocks(2, 3 * MiB)
+    const fast = await blocks(8, 3 * MiB, 100)
+    await scene.store.put(...large, ...fast)
+    scene.links.hold(alice)
+    await scene.ask(alice, want((large[0] as TestBlock).cid))
+    scene.nowMs = 5000
+    scene.links.release(alice)
+    await scene.settle()
+    for (const [index, { cid }] of fast.entries()) {
+      const peer = peerKey(`fast ${index}`)
+      scene.links.hold(peer)
+      scene.tell(peer, message([want(cid)]))
+    }
+    await scene.settle()
+    expect(scene.server.gauges().responseBytes).toBe(12 * MiB)
+    await scene.ask(alice, want((large[1] as TestBlock).cid))
+    expect(scene.answers(alice).length).toBe(2)
+    for (let index = 0; index < 8; index++) scene.links.release(peerKey(`fast ${index}`))
+    await scene.settle()
+    expect(scene.server.stat().blocksSent).toBe(10)
   })
 
   it('a bounded number of blocks and sizes is read at a time', async () => {
@@ -232,8 +256,8 @@ describe('order', () => {
   })
 
   it('where memory is scarce, a large block keeps its turn: small ones do not pass it', async () => {
-    const scene = new Scene({ responseBytesMax: 8 * MiB })
-    const held = await blocks(3, 2 * MiB)
+    const scene = new Scene({ responseBytesMax: 12 * MiB, blockBytesServedMax: 3 * MiB })
+    const held = await blocks(4, 2 * MiB)
     const [large, small] = [await block(100, 3 * MiB), await block(101, 2 * KiB)]
     await scene.store.put(...held, large, small)
     for (const [index, { cid }] of held.entries()) {
@@ -246,14 +270,14 @@ describe('order', () => {
     expect(scene.answers(bob)).toEqual([])
     scene.links.release(peerKey('held 0'))
     await scene.settle()
-    expect(scene.links.sent.slice(3).map(({ peer }) => peer)).toEqual([alice, bob])
-    for (let index = 1; index < 3; index++) scene.links.release(peerKey(`held ${index}`))
+    expect(scene.links.sent.slice(4).map(({ peer }) => peer)).toEqual([alice, bob])
+    for (let index = 1; index < 4; index++) scene.links.release(peerKey(`held ${index}`))
     await scene.settle()
     expect(scene.server.gauges().responseBytes).toBe(0)
   })
 
   it('where memory is scarce, peers take turns by envelopes; a light one waits for one round', async () => {
-    const scene = new Scene({ responseBytesMax: 8 * MiB, envelopeBytesTarget: 4 * MiB })
+    const scene = new Scene({ responseBytesMax: 8 * MiB, blockBytesServedMax: 2 * MiB, envelopeBytesTarget: 4 * MiB })
     const heavy = await blocks(60, 2 * MiB)
     const light = await block(999, 2 * MiB)
     await scene.store.put(...heavy, light)
