@@ -146,6 +146,24 @@ test('a source that fails ends the upload with its own error', async () => {
   await expect(remote.dagImport(broken())).rejects.toThrow('the source broke')
 })
 
+test('an upload that is refused early says why, whatever is still to be sent', async () => {
+  const { remote } = await bothNodes()
+  const endless = async function* (first: Uint8Array): AsyncGenerator<Uint8Array> {
+    yield first
+    for (let i = 0; i < 200; i++) yield new Uint8Array(65_536)
+  }
+  for (let turn = 0; turn < 10; turn++) {
+    await expect(remote.dagImport(endless(someBytes(100)))).rejects.toMatchObject({ code: 'ERR_MALFORMED' })
+    await expect(remote.blockPut(new Uint8Array(4_000_000))).rejects.toMatchObject({ code: 'ERR_TOO_LARGE' })
+    const twice = [
+      { path: 'same', content: someBytes(10) },
+      { path: 'same', content: endless(someBytes(10)) },
+      { path: 'x', content: endless(someBytes(1)) }
+    ]
+    await expect(collect(remote.add(twice))).rejects.toMatchObject({ code: 'ERR_INVALID_PARAMETERS' })
+  }
+})
+
 test('a daemon that is not there, or is none, is said to be so', async () => {
   await expect(connectDaemon('/ip4/127.0.0.1/tcp/1')).rejects.toMatchObject({ code: 'ERR_DAEMON_UNREACHABLE' })
   const daemon = await newDaemon()

@@ -1,5 +1,5 @@
 /** Calls to a daemon: `POST /api/v0/…`, on a connection of their own. */
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
+import { Agent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import type { AbortOptions } from '@shardswap/interface'
 import type { HostPort } from '../address.ts'
 import { drained } from '../drained.ts'
@@ -22,14 +22,17 @@ export interface CallOptions extends AbortOptions {
 export async function call(daemon: HostPort, command: string, params: Params, options: CallOptions = {}): Promise<IncomingMessage> {
   const { signal, upload } = options
   const query = queryText(params)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const request = httpRequest({
     host: daemon.host,
     port: daemon.port,
     method: 'POST',
     path: `/api/v0/${command}${query === '' ? '' : `?${query}`}`,
     headers: upload === undefined ? { 'Content-Length': 0 } : { 'Content-Type': upload.contentType },
-    agent: false
+    // Kept alive, for else a daemon that ends its answer early closes the connection under an upload. It is used once.
+    agent
   })
+  request.on('close', () => agent.destroy())
   const giveUp = (): void => void request.destroy(new Error('given up'))
   signal?.addEventListener('abort', giveUp, { once: true })
   request.on('close', () => signal?.removeEventListener('abort', giveUp))

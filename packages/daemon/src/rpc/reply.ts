@@ -34,7 +34,10 @@ function isCallersMistake(error: unknown): boolean {
   return error instanceof InvalidParametersError || error instanceof InvalidCidError || error instanceof TooLargeError
 }
 
-/** Answers with an error, unless the answer has begun: then the trailer tells, and the body ends. */
+/**
+ * Answers with an error, unless the answer has begun: then the trailer tells, and the body ends.
+ * An answer of its own is whole by its length, and left open: its connection may still bring the request's body.
+ */
 export function writeError(response: ServerResponse, error: unknown, status?: number): void {
   if (response.destroyed || response.writableEnded) return
   if (response.headersSent) {
@@ -48,8 +51,11 @@ export function writeError(response: ServerResponse, error: unknown, status?: nu
     return
   }
   const body = `${JSON.stringify(errorShape(error))}\n`
-  response.writeHead(status ?? (isCallersMistake(error) ? 400 : 500), { 'Content-Type': 'application/json' })
-  response.end(body)
+  response.writeHead(status ?? (isCallersMistake(error) ? 400 : 500), {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body)
+  })
+  response.write(body)
 }
 
 /** Writes a reply. Errors of a stream before its first item are thrown, so that they get a status of their own. */

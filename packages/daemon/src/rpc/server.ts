@@ -133,9 +133,15 @@ export class RpcServer {
 /** Answers with an error; what the client still sends is read for a moment, so that it gets to see the answer. */
 function fail(request: IncomingMessage, response: ServerResponse, error: unknown, status?: number): void {
   writeError(response, error, status)
-  if (request.complete || request.destroyed) return
+  if (request.complete || request.destroyed) {
+    response.end()
+    return
+  }
+  // Ended now, the connection would close under a client that still sends, and the answer could be lost.
+  const late = setTimeout(() => request.destroy(), lingerMs)
+  request.once('end', () => response.end())
+  request.once('close', () => clearTimeout(late))
   request.resume()
-  setTimeout(() => request.destroy(), lingerMs).unref()
 }
 
 class RefusedError extends ShardswapError {
