@@ -148,6 +148,16 @@ test('Ctrl-C ends a command with 130 and nothing on standard output', async () =
   expect((await run(['id'], { repo })).code).toBe(0)
 })
 
+test('a second Ctrl-C ends a command that will not end', async () => {
+  const repo = await newRepo()
+  const running = start(['add'], { repo })
+  await expect.poll(async () => (await run(['id'], { repo })).code, { timeout: 120_000 }).toBe(1)
+  running.child.kill('SIGINT')
+  running.child.kill('SIGINT')
+  expect((await running.finished).code).toBe(130)
+  expect((await run(['id'], { repo })).code).toBe(0)
+})
+
 test('init leaves a repo that is there alone', async () => {
   const repo = await newRepo()
   const before = await ok(['id'], { repo })

@@ -146,12 +146,14 @@ test('a source that fails ends the upload with its own error', async () => {
   await expect(remote.dagImport(broken())).rejects.toThrow('the source broke')
 })
 
+/** More than any buffer between client and daemon holds. */
+async function* endless(first: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield first
+  for (let i = 0; i < 200; i++) yield new Uint8Array(65_536)
+}
+
 test('an upload that is refused early says why, whatever is still to be sent', async () => {
   const { remote } = await bothNodes()
-  const endless = async function* (first: Uint8Array): AsyncGenerator<Uint8Array> {
-    yield first
-    for (let i = 0; i < 200; i++) yield new Uint8Array(65_536)
-  }
   for (let turn = 0; turn < 10; turn++) {
     await expect(remote.dagImport(endless(someBytes(100)))).rejects.toMatchObject({ code: 'ERR_MALFORMED' })
     await expect(remote.blockPut(new Uint8Array(4_000_000))).rejects.toMatchObject({ code: 'ERR_TOO_LARGE' })
