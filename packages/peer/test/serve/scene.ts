@@ -53,7 +53,7 @@ export function message(entries: readonly WantlistEntry[], over: Partial<Decoded
 }
 
 /** Blocks in a real store, and a count of what was asked of it. */
-export class Store implements LocalBlocks {
+class Store implements LocalBlocks {
   readonly blocks = new MemoryBlockstore()
   readonly asked = { sizes: 0, gets: 0, getsAtOnceMax: 0, sizesAtOnceMax: 0 }
   #gets = 0
@@ -93,7 +93,7 @@ interface Sent {
 }
 
 /** Links that keep what was sent. `hold` makes sends wait for `release`. */
-export class Links implements ServerLinks {
+class Links implements ServerLinks {
   readonly sent: Sent[] = []
   /** What each send returns; true by default. */
   outcome: (sent: Sent) => boolean = () => true

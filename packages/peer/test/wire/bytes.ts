@@ -73,7 +73,7 @@ export interface Entry {
 }
 
 /** A wantlist entry, fields at their defaults left out as Go does. */
-export function entryBytes(entry: Entry): Uint8Array {
+function entryBytes(entry: Entry): Uint8Array {
   return concat(
     bytesField(1, entry.cid),
     numberField(2, entry.priority ?? 1),
