@@ -4,4 +4,5 @@
  */
 export { createPeer } from './create-peer.ts'
 export * from './limits.ts'
+export { defaultServeLimits, type ServeLimits } from './serve/limits.ts'
 export * from './types.ts'

@@ -19,6 +19,7 @@ import { Search } from './fetch/search.ts'
 import type { PeerLimits } from './limits.ts'
 import { Network } from './network/network.ts'
 import { Server } from './serve/server.ts'
+import type { ServerLinks } from './serve/types.ts'
 import { type LocalStore, localStore } from './store.ts'
 import type { ConnectedPeer, GetManyOptions, GetOptions, LedgerStat, Peer, PeerInit, PeerStat, Session, SessionInit } from './types.ts'
 
@@ -71,14 +72,12 @@ export class ShardswapPeer implements Peer {
       cancel: (peer, cid, key) => this.#network.link(peer)?.cancel(cid, key),
       flush: (peer) => this.#network.link(peer)?.flush(),
       findProviders: (_session, cid) => this.#search.start(cid),
+      received: (peer, bytes) => this.#server?.blocksReceived(peer, 1, bytes),
       stored: (cid, bytes) => this.#server?.blockArrived(cid, bytes)
     })
     if (init.serve === false) return
-    this.#server = new Server({
-      store: this.#store,
-      links: { send: async (peer, message, signal) => (await this.#network.link(peer)?.send(message, signal)) ?? false },
-      nowMs
-    })
+    const links: ServerLinks = { send: async (peer, message, signal) => (await this.#network.link(peer)?.send(message, signal)) ?? false }
+    this.#server = new Server({ store: this.#store, links, nowMs }, init.serveLimits)
   }
 
   get peerId(): PeerId {
@@ -210,9 +209,6 @@ export class ShardswapPeer implements Peer {
   }
 
   #onMessage(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined {
-    let bytes = 0
-    for (const block of message.blocks) bytes += block.data.byteLength
-    if (bytes > 0) this.#server?.blocksReceived(peer, message.blocks.length, bytes)
     const behind = this.#fetcher.receive(peer, message)
     const asksTooFast = this.#server?.handleMessage(peer, message)
     if (behind === undefined || asksTooFast === undefined) return behind ?? asksTooFast

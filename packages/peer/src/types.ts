@@ -4,6 +4,7 @@ import type { AbortOptions, Block, BlockSource, CID } from '@shardswap/interface
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { PeerLimits } from './limits.ts'
+import type { ServeLimits } from './serve/limits.ts'
 
 /** A peer that routing names as having a block, with the addresses that it knows. */
 export interface Provider {
@@ -34,6 +35,8 @@ export interface PeerInit {
   /** Serve blocks to others; true by default. */
   readonly serve?: boolean
   readonly limits?: Partial<PeerLimits>
+  /** Limits of the serving half. */
+  readonly serveLimits?: Partial<ServeLimits>
   readonly logger?: ComponentLogger
   /** False: call `start()` yourself. Default true. */
   readonly start?: boolean

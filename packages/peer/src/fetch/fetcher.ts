@@ -31,6 +31,8 @@ export interface FetcherPorts {
   cancel(peer: PeerKey, cid: CID, key: BlockKey): void
   flush(peer: PeerKey): void
   findProviders(session: number, cid: CID): void
+  /** A verified block that was wanted came from this peer. */
+  received(peer: PeerKey, bytes: number): void
   /** A verified block was stored. */
   stored(cid: CID, bytes: number): void
 }
@@ -248,6 +250,7 @@ export class Fetcher {
     const arrival = this.#core.receiveBlock(peer, key, block.data.byteLength, nowMs)
     if (arrival.kind === 'unasked' && arrival.shutOut) this.#logShutOut(peer)
     if (arrival.kind !== 'wanted') return
+    this.#ports.received(peer, block.data.byteLength)
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     const bytes = keep(block.data)

@@ -86,7 +86,7 @@ export class PeerLink {
    * room again. False where it did not get there; the stream is then reset.
    */
   async send(message: OutgoingMessage, signal: AbortSignal): Promise<boolean> {
-    const stream = await this.#ready()
+    const stream = this.#stream ?? (await Promise.race([this.#ready(), aborted(signal)]))
     if (stream === undefined || signal.aborted) return false
     if (!(await this.#room(stream, signal))) return false
     try {
@@ -246,4 +246,10 @@ export class PeerLink {
       this.#waiters.push(wake)
     })
   }
+}
+
+/** Resolves to nothing once the signal fires; what it raced against need not wait for it. */
+async function aborted(signal: AbortSignal): Promise<undefined> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
