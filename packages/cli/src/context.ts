@@ -26,7 +26,7 @@ export class Context {
     this.repoPath = options.repo ?? repoPath()
     this.#deadline = startDeadline(this.#interrupted.signal, options.timeout)
     this.signal = this.#deadline.signal
-    this.out = new Output(process.stdout, (reason) => this.#deadline.abort(reason))
+    this.out = new Output(process.stdout, this.signal, (reason) => this.#deadline.abort(reason))
     this.#onSignal = () => {
       if (this.#interrupted.signal.aborted) process.exit(130)
       this.#interrupted.abort(new AbortError('interrupted'))

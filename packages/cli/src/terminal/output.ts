@@ -8,11 +8,13 @@ export class PipeClosedError extends Error {
 /** Standard output, with back-pressure. Nothing but a command's answer goes there. */
 export class Output {
   readonly #stream: Writable
+  readonly #signal: AbortSignal
   #failure: Error | undefined
 
   /** `onClosed` is told once when nothing more can be written. */
-  constructor(stream: Writable, onClosed: (reason: Error) => void) {
+  constructor(stream: Writable, signal: AbortSignal, onClosed: (reason: Error) => void) {
     this.#stream = stream
+    this.#signal = signal
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (this.#failure !== undefined) return
       this.#failure = error.code === 'EPIPE' ? new PipeClosedError('the pipe was closed') : error
@@ -20,7 +22,7 @@ export class Output {
     })
   }
 
-  /** Resolves once more can be written. */
+  /** Resolves once more can be written; a reader that does not read keeps nobody beyond the signal. */
   async write(data: Uint8Array | string): Promise<void> {
     this.#throwIfClosed()
     if (!this.#stream.write(data)) await this.#drained()
@@ -43,15 +45,18 @@ export class Output {
 
   #throwIfClosed(): void {
     if (this.#failure !== undefined) throw this.#failure
+    this.#signal.throwIfAborted()
   }
 
   async #drained(): Promise<void> {
     await new Promise<void>((resolve) => {
       const done = (): void => {
         for (const event of ['drain', 'close', 'error']) this.#stream.off(event, done)
+        this.#signal.removeEventListener('abort', done)
         resolve()
       }
       for (const event of ['drain', 'close', 'error']) this.#stream.on(event, done)
+      this.#signal.addEventListener('abort', done)
     })
   }
 }
