@@ -112,6 +112,19 @@ export function isVerifiable(cid: CID): boolean {
   return fn !== undefined && size >= digestBytesMin && size <= fn.digestBytesMax
 }
 
+const emptyDigests = new Map<string, Uint8Array | undefined>()
+
+/** Whether `cid` names the block of no bytes, which nobody need be asked for. */
+export function isEmptyBlock(cid: CID): boolean {
+  const { code, size, digest } = cid.multihash
+  // One entry for each function and length of digest: a few hundred at most.
+  if (!isVerifiable(cid) || code === identityCode) return false
+  const name = `${code}:${size}`
+  if (!emptyDigests.has(name)) emptyDigests.set(name, multihashOf(code, size, new Uint8Array(0))?.digest)
+  const empty = emptyDigests.get(name)
+  return empty !== undefined && sameBytes(empty, digest)
+}
+
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.byteLength !== b.byteLength) return false
   for (let i = 0; i < a.byteLength; i++) if (a[i] !== b[i]) return false

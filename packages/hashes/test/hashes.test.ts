@@ -1,7 +1,7 @@
 import { CID, UnknownHashError, HashMismatchError } from '@shardswap/interface'
 import { create } from 'multiformats/hashes/digest'
 import { describe, expect, it } from 'vitest'
-import { blockKeyFor, hashFunctions, isVerifiable, matches, multihashOf, verify } from '../src/index.ts'
+import { blockKeyFor, hashFunctions, isEmptyBlock, isVerifiable, matches, multihashOf, verify } from '../src/index.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const abc = new TextEncoder().encode('abc')
@@ -54,5 +54,15 @@ describe('hashes', () => {
     expect(matches(cid, abc)).toBe(true)
     expect(() => verify(cid, new Uint8Array(3))).toThrow(HashMismatchError)
     expect(() => verify(cid, new Uint8Array(3))).toThrow(cid.toString())
+  })
+
+  it('knows the block of no bytes under every function, and no other', () => {
+    for (const { code, digestBytes } of hashFunctions()) {
+      expect(isEmptyBlock(CID.createV1(0x55, multihashOf(code, digestBytes, new Uint8Array(0))!))).toBe(true)
+      expect(isEmptyBlock(CID.createV1(0x55, multihashOf(code, digestBytes, new Uint8Array(1))!))).toBe(false)
+    }
+    expect(isEmptyBlock(CID.createV1(0x55, multihashOf(0x12, 20, new Uint8Array(0))!))).toBe(true)
+    expect(isEmptyBlock(CID.createV1(0x55, create(0, new Uint8Array(0))))).toBe(false)
+    expect(isEmptyBlock(CID.createV1(0x55, create(0x9999, new Uint8Array(32))))).toBe(false)
   })
 })

@@ -11,6 +11,15 @@ export interface AbortOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of asking for a block. */
+export interface GetBlockOptions extends AbortOptions {
+  /**
+   * Whether to wait as long as the signal lets, however long nothing goes on. Where it is left out, a
+   * signal says yes. A reader that passes a signal of its own says here whether its caller gave one.
+   */
+  readonly patient?: boolean | undefined
+}
+
 /**
  * Where verified blocks come from: a store, a session, a peer.
  * Many `get`s may run at once; a source bounds its own memory.
@@ -20,7 +29,7 @@ export interface BlockSource {
    * The bytes of the block that `cid` names.
    * Errors: NotFoundError, TimeoutError, AbortError, UnknownHashError, StoppedError.
    */
-  get(cid: CID, options?: AbortOptions): Promise<Uint8Array>
+  get(cid: CID, options?: GetBlockOptions): Promise<Uint8Array>
 }
 
 /** Where blocks go. `put` resolves once the block is as durable as the sink promises. */

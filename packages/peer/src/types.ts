@@ -1,6 +1,6 @@
 import type { ComponentLogger, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
-import type { AbortOptions, Block, BlockSource, CID } from '@shardswap/interface'
+import type { AbortOptions, Block, BlockSource, CID, GetBlockOptions } from '@shardswap/interface'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { PeerLimits } from './limits.ts'
@@ -42,7 +42,7 @@ export interface PeerInit {
   readonly start?: boolean
 }
 
-export interface GetOptions extends AbortOptions {
+export interface GetOptions extends GetBlockOptions {
   /** Give up after so many milliseconds with TimeoutError. */
   readonly timeoutMs?: number
   readonly onProgress?: (event: FetchProgress) => void

@@ -175,6 +175,21 @@ describe('callers', () => {
     await expect(peer.get(long)).rejects.toThrow('identity')
   })
 
+  it('get NotFoundError in spite of a signal, where they say that it is not for waiting', async () => {
+    const peer = await peers.create({ limits: { giveUpMs: 300 } })
+    await connect(peer, await peers.create())
+    const { signal } = new AbortController()
+    await expect(peer.get(rawBlock('nowhere').cid, { signal, patient: false })).rejects.toThrow(NotFoundError)
+  })
+
+  it('get the block of no bytes without asking anybody, and it is stored', async () => {
+    const peer = await peers.create()
+    const { cid } = rawBlock('none', 0)
+    expect(await peer.get(cid)).toHaveLength(0)
+    expect(await peer.has(cid)).toBe(true)
+    expect(peer.stat().fetch.wantsSent).toBe(0)
+  })
+
   it('get StoppedError when the session is closed or the peer stops', async () => {
     const peer = await peers.create()
     const session = peer.createSession()

@@ -271,7 +271,9 @@ class Walk<C, V> {
     const key = blockKey(cid)
     const shared = this.#loads.get(key)
     if (shared !== undefined) return shared
-    const load = this.#options.source.get(cid, { signal: this.#abort.signal }).finally(() => this.#loads.delete(key))
+    // The signal is ours: only one of the caller's makes the source wait without end.
+    const options = { signal: this.#abort.signal, patient: this.#options.signal !== undefined }
+    const load = this.#options.source.get(cid, options).finally(() => this.#loads.delete(key))
     this.#loads.set(key, load)
     return load
   }

@@ -11,7 +11,7 @@ import {
   TimeoutError,
   UnknownHashError
 } from '@shardswap/interface'
-import { blockKeyFor, hashFunction, identityBytesMax, isIdentity, isVerifiable } from '@shardswap/hashes'
+import { blockKeyFor, hashFunction, identityBytesMax, isEmptyBlock, isIdentity, isVerifiable } from '@shardswap/hashes'
 import { type DecodedMessage, keep, type WireBlock } from '@shardswap/protocol'
 import type { Logger } from '@libp2p/interface'
 import type { PeerLimits } from '../limits.ts'
@@ -101,15 +101,15 @@ export class Fetcher {
 
   /**
    * A verified block, from the store or from peers. Callers of one block share one want.
-   * `patient` callers wait without progress as long as their signal lets them.
+   * Patient callers wait without progress as long as their signal or timeout lets them.
    */
-  async get(session: number, cid: CID, options: GetOptions = {}, patient?: boolean): Promise<Uint8Array> {
+  async get(session: number, cid: CID, options: GetOptions = {}): Promise<Uint8Array> {
     if (options.signal?.aborted === true) throw abortError(options.signal)
     if (isIdentity(cid)) return identityBytes(cid)
     if (!isVerifiable(cid)) throw unverifiable(cid)
     if (this.#stopped) throw new StoppedError('the peer was stopped')
     if (!this.#core.sessions.has(session)) throw new StoppedError('the session was closed')
-    return await this.#wait(session, cid, options, patient ?? (options.signal !== undefined || options.timeoutMs !== undefined))
+    return await this.#wait(session, cid, options)
   }
 
   connectPeer(peer: PeerKey, supportsHave: boolean): void {
@@ -155,9 +155,10 @@ export class Fetcher {
     this.#schedule()
   }
 
-  async #wait(session: number, cid: CID, options: GetOptions, patient: boolean): Promise<Uint8Array> {
+  async #wait(session: number, cid: CID, options: GetOptions): Promise<Uint8Array> {
     const key = blockKey(cid)
     const { signal, timeoutMs, onProgress } = options
+    const patient = options.patient ?? (signal !== undefined || timeoutMs !== undefined)
     return await new Promise<Uint8Array>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined
       let entry = this.#entries.get(key)
@@ -206,6 +207,11 @@ export class Fetcher {
         if (this.#entries.get(entry.key) !== entry || entry.state !== 'looking') return
         if (bytes !== undefined) {
           this.#settle(entry, bytes)
+          return
+        }
+        if (isEmptyBlock(entry.cid)) {
+          // Kubo and others say DONT_HAVE to it although they have it: its size is 0.
+          this.#store(entry, new Uint8Array(0))
           return
         }
         entry.state = 'wanted'

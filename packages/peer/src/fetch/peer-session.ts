@@ -39,8 +39,8 @@ export class PeerSession implements Session {
     const { timeoutMs, onProgress } = options
     const rest: GetOptions = { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(onProgress === undefined ? {} : { onProgress }) }
     // A signal of the caller's ends the stream; blocks within it have no patience of their own beyond it.
-    const patient = options.signal !== undefined
-    return getMany(async (cid, signal) => await this.#fetcher.get(this.#id, cid, { ...rest, signal }, patient), cids, options, this.#limits)
+    const patient = options.patient ?? options.signal !== undefined
+    return getMany(async (cid, signal) => await this.#fetcher.get(this.#id, cid, { ...rest, signal, patient }), cids, options, this.#limits)
   }
 
   stat(): FetchStat {
