@@ -1,0 +1,156 @@
+/** A node in a child process: requests and answers over the IPC channel, whose end also ends the child. */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { BitswapNode, RunningNode } from './node-api.ts'
+
+/** How long a child may take to end by itself, in milliseconds, before it is killed: a keeper removes a folder of many files. */
+const stopMs = 20_000
+
+interface Request {
+  readonly id: number
+  readonly command: string
+  readonly args: readonly unknown[]
+}
+
+interface Failure {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+}
+
+type Answer =
+  | { readonly id: number; readonly ok: true; readonly value: unknown }
+  | { readonly id: number; readonly ok: false; readonly failure: Failure }
+
+type Command = (...args: readonly never[]) => Promise<unknown>
+
+/** An error of the other process, under its own name and code. */
+class RemoteError extends Error {
+  readonly code: string | undefined
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.name = failure.name
+    this.code = failure.code
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
+  const code: unknown = 'code' in error ? error.code : undefined
+  return { name: error.name, message: error.message, ...(typeof code === 'string' ? { code } : {}) }
+}
+
+function send(answer: Answer): void {
+  // The parent may be gone: then the channel's end ends this process too.
+  if (process.connected) process.send?.(answer)
+}
+
+/** The child's half: answers each request by the command of its name, and ends when the parent does. */
+export function serveCommands(commands: object, stop: () => Promise<void>): void {
+  process.on('message', (request: Request) => {
+    const command = (commands as Record<string, Command | undefined>)[request.command]
+    if (command === undefined) throw new Error(`no command ${request.command}`)
+    command(...(request.args as never[])).then(
+      (value) => send({ id: request.id, ok: true, value }),
+      (error: unknown) => send({ id: request.id, ok: false, failure: failureOf(error) })
+    )
+  })
+  process.on('disconnect', () => {
+    const timer = setTimeout(() => process.exit(1), stopMs * 0.75)
+    stop().then(
+      () => process.exit(0),
+      () => process.exit(1)
+    )
+    timer.unref()
+  })
+  send({ id: 0, ok: true, value: undefined })
+}
+
+/** Forks a script of this folder, in a fresh Node without the test runner's flags. */
+export function forkScript(script: string, args: readonly string[] = []): ChildProcess {
+  const url = new URL(script, import.meta.url)
+  const { NODE_OPTIONS: _, ...env } = process.env
+  return fork(url, args, { execArgv: [], env, serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+}
+
+/** Ends a child: its channel first, then by force. */
+async function endChild(child: ChildProcess, graceMs: number = stopMs): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  const timer = setTimeout(() => child.kill('SIGKILL'), graceMs)
+  if (child.connected) child.disconnect()
+  await exited
+  clearTimeout(timer)
+}
+
+interface Waiter {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+/** The parent's half: sends requests, matches answers. */
+class Channel {
+  readonly #child: ChildProcess
+  readonly #waiting = new Map<number, Waiter>()
+  #nextId = 0
+  readonly ready: Promise<unknown>
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    this.ready = this.#wait(this.#nextId++)
+    child.on('message', (answer: Answer) => this.#settle(answer))
+    child.on('exit', (code, signal) => {
+      const error = new Error(`the child process ended (${signal ?? `code ${code}`})`)
+      for (const waiter of this.#waiting.values()) waiter.reject(error)
+      this.#waiting.clear()
+    })
+  }
+
+  async #wait(id: number): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#waiting.set(id, { resolve, reject })
+    return await promise
+  }
+
+  #settle(answer: Answer): void {
+    const waiter = this.#waiting.get(answer.id)
+    this.#waiting.delete(answer.id)
+    if (answer.ok) waiter?.resolve(answer.value)
+    else waiter?.reject(new RemoteError(answer.failure))
+  }
+
+  async call(command: string, args: readonly unknown[]): Promise<unknown> {
+    if (!this.#child.connected) throw new Error('the child process ended')
+    const id = this.#nextId++
+    const request: Request = { id, command, args }
+    const answer = this.#wait(id)
+    this.#child.send(request)
+    return await answer
+  }
+}
+
+/** The commands of a child process, typed as its interface, and its end. */
+export async function startChild<T extends object = BitswapNode>(
+  script: string,
+  title: string,
+  args: readonly string[] = []
+): Promise<T & Pick<RunningNode, 'title' | 'stop'>> {
+  const child = forkScript(script, args)
+  const channel = new Channel(child)
+  const end = async (): Promise<void> => await endChild(child)
+  try {
+    await channel.ready
+  } catch (error) {
+    await end()
+    throw error
+  }
+  const own = { title, stop: end }
+  return new Proxy(own, {
+    get: (target, name: string): unknown => {
+      if (name in target) return target[name as keyof typeof own]
+      // An await asks every object whether it is a promise.
+      if (name === 'then') return undefined
+      return async (...callArgs: readonly unknown[]) => await channel.call(name, callArgs)
+    }
+  }) as unknown as T & Pick<RunningNode, 'title' | 'stop'>
+}

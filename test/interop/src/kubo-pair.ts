@@ -1,0 +1,33 @@
+/** Our node and a Kubo that has it as a peering peer, its Bitswap settings untouched. */
+import { startChild } from './child.ts'
+import { startKubo, type KuboNode } from './kubo.ts'
+import type { OurNode, RunningNode } from './node-api.ts'
+
+export type RunningOurNode = OurNode & Pick<RunningNode, 'title' | 'stop'>
+
+export interface KuboPair {
+  readonly ours: RunningOurNode
+  readonly kubo: KuboNode
+  stop(): Promise<void>
+}
+
+/** Starts both; Kubo dials ours, and so does ours, so that neither waits for the other. */
+export async function startKuboPair(): Promise<KuboPair> {
+  const ours = await startChild<OurNode>('./ours-process.ts', 'ours')
+  try {
+    const kubo = await startKubo({ peering: await ours.addresses() })
+    const stop = async (): Promise<void> => {
+      await ours.stop()
+      await kubo.stop()
+    }
+    const [address = ''] = await kubo.addresses()
+    await ours.connect(address).catch(async (error: unknown) => {
+      await stop()
+      throw error
+    })
+    return { ours, kubo, stop }
+  } catch (error) {
+    await ours.stop()
+    throw error
+  }
+}
