@@ -3,7 +3,7 @@ import { startChild } from './child.ts'
 import { startKubo, type KuboNode } from './kubo.ts'
 import type { OurNode, RunningNode } from './node-api.ts'
 
-export type RunningOurNode = OurNode & Pick<RunningNode, 'title' | 'stop'>
+type RunningOurNode = OurNode & Pick<RunningNode, 'title' | 'stop'>
 
 export interface KuboPair {
   readonly ours: RunningOurNode
