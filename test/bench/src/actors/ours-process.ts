@@ -1,0 +1,65 @@
+/** Our own peer as provider or downloader. */
+import { add, cat } from '@shardswap/content'
+import { createPeer, type Session } from '@shardswap/peer'
+import { serveCommands } from '@shardswap-test/interop/child'
+import { MemoryBlockstore } from 'blockstore-core'
+import { CID } from 'multiformats/cid'
+import { blockBytesAt, blockCids, fileContent, type BlocksWork, type Fetched, type FileWork, type Offer } from '../work.ts'
+import type { Actor } from './api.ts'
+import { measures, timeBlocks, timeStream } from './measure.ts'
+import { UnkeptBlockstore } from './unkept-blockstore.ts'
+
+const unkept = process.argv.includes('unkept') ? new UnkeptBlockstore() : undefined
+const blockstore = unkept ?? new MemoryBlockstore()
+const peer = await createPeer({ blockstore, listen: ['/ip4/127.0.0.1/tcp/0'] })
+
+async function addFile(work: FileWork): Promise<string> {
+  const source = { path: 'file', content: fileContent(work.bytes) }
+  const options = { chunker: `size-${work.leafBytes}`, cidVersion: 1, rawLeaves: true } as const
+  let root = ''
+  for await (const entry of add([source], peer, options)) root = entry.cid.toString()
+  return root
+}
+
+async function timeUnkept(session: Session, cids: readonly CID[]): Promise<Fetched> {
+  return await timeStream(async function* () {
+    for await (const block of session.getMany(cids)) yield block.bytes
+  })
+}
+
+async function fetchBlocks(session: Session, work: BlocksWork, cids: readonly CID[]): Promise<Fetched> {
+  if (work.unkept === true) return await timeUnkept(session, cids)
+  return await timeBlocks(work, cids, async (cid) => await session.get(cid))
+}
+
+const actor: Actor = {
+  ...measures,
+  addresses: async () => [...peer.addresses()],
+  connect: async (address) => {
+    await peer.connect(address)
+  },
+  provide: async (work): Promise<Offer> => {
+    if (work.kind === 'file') return { root: await addFile(work) }
+    const cids = blockCids(work)
+    for (const [index, cid] of cids.entries()) {
+      if (unkept === undefined) await peer.put(cid, blockBytesAt(index, work.blockBytes))
+      else unkept.promise(cid, index, work.blockBytes)
+    }
+    return { cids: cids.map(String) }
+  },
+  fetch: async (work, offer) => {
+    const session = peer.createSession()
+    try {
+      const root = offer.root ?? ''
+      const cids = (offer.cids ?? []).map((cid) => CID.parse(cid))
+      const fetched = work.kind === 'file' ? await timeStream(() => cat(session, root)) : await fetchBlocks(session, work, cids)
+      return { ...fetched, duplicateBytes: peer.stat().fetch.duplicateBytes }
+    } finally {
+      session.close()
+    }
+  }
+}
+
+serveCommands(actor, async () => {
+  await peer.stop()
+})

@@ -1,0 +1,177 @@
+import { kuboAvailable } from '@shardswap-test/interop/build-kubo'
+import { actorContender, kuboContender, type Contender, type SetUp } from './contenders.ts'
+import type { Figures } from './figures.ts'
+
+/** What must hold of a ratio to a baseline, or of a figure of our own. */
+export interface Target {
+  /** The baseline whose ratio is bound; or else `figure`. */
+  readonly baseline?: string
+  /** The figure of ours that is bound. */
+  readonly figure?: string
+  readonly atLeast?: number
+  readonly atMost?: number
+  /** Shown, but no fault where it is missed: a goal of a later day. */
+  readonly wanted?: boolean
+}
+
+/** One row of a bench: a set-up and who takes part in it. */
+export interface Row extends SetUp {
+  readonly baselines: Readonly<Record<string, Contender>>
+  readonly targets: readonly Target[]
+}
+
+export interface Bench {
+  readonly name: string
+  /** What it shows, for `--list`. */
+  readonly shows: string
+  /** The figure that is compared. */
+  readonly figure: string
+  readonly unit: string
+  /** More of our figures that the table shows. */
+  readonly alsoShown?: readonly string[]
+  readonly ours: Contender
+  /** Figures that compare one row of ours with another; takes and gives ours, row by row. */
+  conclude?(ours: readonly Figures[]): readonly Figures[]
+  /** The rows at a scale of 1; a smaller scale shrinks the work, for a quick look and for tests. */
+  rows(scale: number): readonly Row[]
+}
+
+const kibi = 1024
+const mebi = 1024 * 1024
+
+const ours = actorContender({ script: 'ours' })
+const helia = actorContender({ script: 'helia' })
+const stream = actorContender({ script: 'stream' })
+const ping = actorContender({ script: 'stream', countsBytes: false })
+const oneProvider = actorContender({ script: 'ours', providers: 1 })
+
+/** Kubo among the baselines, where it is here or can be built here. */
+function kubo(): Readonly<Record<string, Contender>> {
+  return kuboAvailable('the baseline kubo') ? { kubo: kuboContender } : {}
+}
+
+function scaled(value: number, scale: number, least: number): number {
+  return Math.max(least, Math.round(value * scale))
+}
+
+function file(bytes: number, leafBytes: number, scale: number): SetUp['work'] {
+  return { kind: 'file', bytes: scaled(bytes / leafBytes, scale, 4) * leafBytes, leafBytes }
+}
+
+const throughput: Bench = {
+  name: 'throughput',
+  shows: 'a 256 MiB file from one provider, memory stores: how near to what the stream itself can carry',
+  figure: 'mbPerS',
+  unit: 'MB/s',
+  ours,
+  rows: (scale) => [
+    {
+      name: '256 MiB, 1 provider',
+      work: file(256 * mebi, 256 * kibi, scale),
+      providers: 1,
+      baselines: { bareStream: stream, helia, ...kubo() },
+      targets: [
+        { baseline: 'bareStream', atLeast: 0.6 },
+        { baseline: 'helia', atLeast: 1.5 },
+        { baseline: 'kubo', atLeast: 1, wanted: true }
+      ]
+    }
+  ]
+}
+
+const sharding: Bench = {
+  name: 'sharding',
+  shows: 'a file from four providers at once, memory stores: what sharing the work costs, and how much comes twice',
+  figure: 'mbPerS',
+  unit: 'MB/s',
+  alsoShown: ['duplicateShare'],
+  ours,
+  rows: (scale) =>
+    [64, 256].map((mebibytes) => ({
+      name: `${mebibytes} MiB, 4 providers`,
+      work: file(mebibytes * mebi, 256 * kibi, scale),
+      providers: 4,
+      baselines: { oneProvider, helia, ...kubo() },
+      targets: [
+        { baseline: 'oneProvider', atLeast: 0.8 },
+        { figure: 'duplicateShareMax', atMost: 0.005 },
+        { baseline: 'helia', atLeast: 6, wanted: true },
+        { baseline: 'kubo', atLeast: 1, wanted: true }
+      ]
+    }))
+}
+
+const smallBlocks: Bench = {
+  name: 'small-blocks',
+  shows: '20,000 raw blocks of 1 KiB, 100 asked for at a time; and a 20 MiB file of such blocks: the cost of one want',
+  figure: 'blocksPerS',
+  unit: 'blocks/s',
+  ours,
+  rows: (scale) => [
+    {
+      name: '20,000 blocks of 1 KiB',
+      work: { kind: 'blocks', blocks: scaled(20_000, scale, 200), blockBytes: kibi, window: 100 },
+      providers: 1,
+      baselines: { helia },
+      targets: [{ baseline: 'helia', atLeast: 5 }]
+    },
+    {
+      name: '20 MiB file of 1 KiB blocks',
+      work: file(20 * mebi, kibi, scale),
+      providers: 1,
+      baselines: { helia, ...kubo() },
+      targets: [
+        { baseline: 'helia', atLeast: 5 },
+        { baseline: 'kubo', atLeast: 10, wanted: true }
+      ]
+    }
+  ]
+}
+
+const latency: Bench = {
+  name: 'latency',
+  shows: 'one block of 1 KiB after another on a warm connection: the time of a lone want',
+  figure: 'p50Ms',
+  unit: 'ms (p50)',
+  alsoShown: ['p99Ms'],
+  ours,
+  rows: (scale) => [
+    {
+      name: '500 blocks of 1 KiB, one by one',
+      work: { kind: 'blocks', blocks: scaled(550, scale, 20), blockBytes: kibi, window: 1, warmUpBlocks: scaled(50, scale, 10) },
+      providers: 1,
+      baselines: { helia, ping },
+      targets: [
+        { baseline: 'helia', atMost: 1 / 8 },
+        { baseline: 'ping', atMost: 3, wanted: true }
+      ]
+    }
+  ]
+}
+
+/** How much more either end took for the larger work than for the smaller one. */
+function growth(larger: Figures, smaller: Figures): number {
+  const ends = ['downloaderMb', 'providerMb'].map((end) => (larger[end] ?? Number.NaN) - (smaller[end] ?? Number.NaN))
+  return Number(Math.max(...ends).toPrecision(4))
+}
+
+const memory: Bench = {
+  name: 'memory',
+  shows: 'blocks of 256 KiB through getMany, neither end keeping any: the peak of memory above idle, and whether it grows with the size',
+  figure: 'peakMb',
+  unit: 'MB over idle',
+  alsoShown: ['downloaderMb', 'providerMb', 'growthMb', 'mbPerS'],
+  ours: actorContender({ script: 'ours', args: ['unkept'], memory: true }),
+  conclude: ([larger = {}, ...smaller]) => [{ ...larger, growthMb: growth(larger, smaller[0] ?? {}) }, ...smaller],
+  rows: (scale) =>
+    [1024, 256].map((mebibytes) => ({
+      name: `${mebibytes} MiB, 1 provider`,
+      work: { kind: 'blocks', blocks: scaled(mebibytes * 4, scale, 16), blockBytes: 256 * kibi, window: 1, unkept: true },
+      providers: 1,
+      baselines: {},
+      // Flat: four times the data may not take more than what one run differs from the next.
+      targets: [{ figure: 'peakMb', atMost: 150 }, ...(mebibytes === 1024 ? [{ figure: 'growthMb', atMost: 30 }] : [])]
+    }))
+}
+
+export const benches: readonly Bench[] = [throughput, sharding, smallBlocks, latency, memory]
