@@ -81,6 +81,17 @@ describe('[F71] archives that are cut or lie about lengths', () => {
   const car = fixture('file-small-v0.car')
   const ends = borders(car)
 
+  it('an error of the stream comes out as it is, wherever it comes', async () => {
+    const failure = new Error('the disk is gone')
+    for (const cut of [0, 5, ends.at(-4) ?? 0, car.byteLength - 1]) {
+      const stream = async function* (): AsyncGenerator<Uint8Array> {
+        yield car.subarray(0, cut)
+        throw failure
+      }
+      expect(await errorOf(importCar(stream(), new MemoryBlocks()))).toBe(failure)
+    }
+  })
+
   it('every cut that is not on a border is an error with its offset, and what came before stays', async () => {
     const from = ends.at(-4) ?? 0
     for (let cut = from; cut < car.byteLength; cut++) {

@@ -37,7 +37,7 @@ interface Section {
  * it into the sink. Blocks before an error stay there. Identity blocks are
  * verified and counted, but live in their CIDs and are not stored.
  * Errors, each with the byte offset: MalformedError (a cut included),
- * TooLargeError, HashMismatchError, UnknownHashError; those of the sink, AbortError.
+ * TooLargeError, HashMismatchError, UnknownHashError; those of the stream and of the sink as they are, AbortError.
  */
 export async function importCar(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -86,7 +86,7 @@ interface Start {
 }
 
 async function readStart(reader: BoundedReader): Promise<Start> {
-  const header = await located(0, 'header', () => readHeader(reader))
+  const header = await located(reader, 0, 'header', () => readHeader(reader))
   if (header.version === 1) return { roots: header.roots, end: undefined }
   const end = header.dataOffset + header.dataSize
   if (!Number.isSafeInteger(end) || end < reader.pos) {
@@ -106,7 +106,7 @@ async function hasMore(reader: BoundedReader, end: number | undefined): Promise<
 
 async function readSection(reader: BoundedReader, end: number | undefined): Promise<Section> {
   const offset = reader.pos
-  return await located(offset, 'section', async () => {
+  return await located(reader, offset, 'section', async () => {
     const length = await readLength(reader)
     if (length === 0) throw new MalformedError(`an empty section at byte offset ${offset} of the archive`)
     if (end !== undefined && reader.pos + length > end) {
@@ -137,11 +137,11 @@ function owned(bytes: Uint8Array): Uint8Array {
 }
 
 /** Runs a step of the decoder, whose own errors name neither the place nor the kind. */
-async function located<T>(offset: number, what: string, step: () => Promise<T>): Promise<T> {
+async function located<T>(reader: BoundedReader, offset: number, what: string, step: () => Promise<T>): Promise<T> {
   try {
     return await step()
   } catch (cause) {
-    if (cause instanceof ShardswapError) throw cause
+    if (cause instanceof ShardswapError || reader.isOfStream(cause)) throw cause
     throw new MalformedError(
       `invalid ${what} at byte offset ${offset} of the archive: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause }

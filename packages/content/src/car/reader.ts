@@ -16,6 +16,7 @@ export class BoundedReader {
   #pos = 0
   #ended = false
   #toDiscard = 0
+  #failure: { readonly error: unknown } | undefined
 
   constructor(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, bytesMax: number) {
     this.#parts = Symbol.asyncIterator in parts ? parts[Symbol.asyncIterator]() : parts[Symbol.iterator]()
@@ -24,6 +25,11 @@ export class BoundedReader {
 
   get pos(): number {
     return this.#pos
+  }
+
+  /** Whether this error came from the stream itself, and so is no fault of the archive. */
+  isOfStream(error: unknown): boolean {
+    return this.#failure !== undefined && this.#failure.error === error
   }
 
   /** At most `length` bytes: fewer only at the end. */
@@ -72,12 +78,21 @@ export class BoundedReader {
 
   async #pull(length: number): Promise<void> {
     while (this.#have < length && !this.#ended) {
-      const { done, value } = await this.#parts.next()
+      const { done, value } = await this.#next()
       if (done === true) this.#ended = true
       else this.#append(value)
     }
     if (this.#toDiscard > 0)
       throw new MalformedError(`the archive ends ${this.#toDiscard} bytes before byte offset ${this.#pos}, where its data begins`)
+  }
+
+  async #next(): Promise<IteratorResult<Uint8Array>> {
+    try {
+      return await this.#parts.next()
+    } catch (error) {
+      this.#failure = { error }
+      throw error
+    }
   }
 
   #append(chunk: Uint8Array): void {

@@ -144,6 +144,19 @@ async function writeLeaf(job: Job, entry: TreeEntry, file: string): Promise<void
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
+/** Makes what has a temporary name; the error of a file system that will not have it names the final one. */
+async function makeFor<T>(file: string, temporary: string, make: (temporary: string) => Promise<T>): Promise<T> {
+  try {
+    return await make(temporary)
+  } catch (error) {
+    if (error instanceof Error) {
+      error.message = error.message.replaceAll(temporary, file)
+      for (const key of ['path', 'dest']) if (Reflect.get(error, key) === temporary) Reflect.set(error, key, file)
+    }
+    throw error
+  }
+}
+
 /** A name beside the final one that no tree is likely to hold. */
 function temporaryName(file: string): string {
   return join(dirname(file), `.shardswap-${randomBytes(9).toString('base64url')}.part`)
@@ -151,7 +164,7 @@ function temporaryName(file: string): string {
 
 async function makeSymlink(job: Job, entry: TreeEntry, file: string, to: string): Promise<void> {
   const temporary = temporaryName(file)
-  await symlink(to, temporary)
+  await makeFor(file, temporary, async (name) => await symlink(to, name))
   await renameOrRemove(temporary, file)
   job.count.symlinks++
   await restore(job, entry, file)
@@ -175,7 +188,7 @@ async function writeFile(
 ): Promise<void> {
   const temporary = temporaryName(file)
   // Exclusive creation follows no link.
-  const handle = await open(temporary, 'wx')
+  const handle = await makeFor(file, temporary, async (name) => await open(name, 'wx'))
   try {
     for await (const part of content({ signal: job.signal })) {
       throwIfAborted(job.signal)
