@@ -23,10 +23,8 @@ const usageCodes: ReadonlySet<string> = new Set(['ERR_USAGE', 'ERR_INVALID_PARAM
 export function exitCodeOf(error: unknown, interrupted: boolean): number {
   if (error instanceof PipeClosedError) return exitCodes.ok
   if (interrupted) return exitCodes.interrupted
-  if (error instanceof CommanderError) {
-    const asked = ['commander.helpDisplayed', 'commander.version'].includes(error.code)
-    return asked ? exitCodes.ok : exitCodes.usage
-  }
+  // Help and version that were asked for end with 0; help in place of a command does not.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   return usageCodes.has(describeError(error).code) ? exitCodes.usage : exitCodes.failed
 }
 

@@ -1,3 +1,4 @@
+import { version } from '@shardswap/daemon'
 import { Command } from 'commander'
 import { registerAdd } from './commands/add.ts'
 import { registerBlock } from './commands/block.ts'
@@ -17,6 +18,7 @@ import type { Shell } from './shell.ts'
 export function createProgram(shell: Shell): Command {
   const program = new Command('shardswap')
     .description('Swap content-addressed blocks with IPFS peers over Bitswap')
+    .version(`shardswap version ${version}`, '--version', 'print the version')
     .exitOverride()
     .showHelpAfterError('Add --help for the options and examples.')
     .configureHelp({ showGlobalOptions: true })

@@ -64,7 +64,20 @@ test.each(wrong)('wrong usage ends with 2 and a line that says what is wrong: %s
   expect(stderr.length).toBeGreaterThan(10)
 })
 
+test('help that is asked for ends with 0, in each way to ask', async () => {
+  for (const [args, words] of [
+    [['help'], 'Usage: shardswap [options]'],
+    [['help', 'swarm'], 'Usage: shardswap swarm'],
+    [['swarm', 'help', 'peers'], 'Usage: shardswap swarm peers']
+  ] as const) {
+    const { code, stdout, stderr } = await run(args)
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' })
+    expect(stdout).toContain(words)
+  }
+})
+
 test('version needs no repo', async () => {
+  expect(await ok(['--version'])).toMatch(/^shardswap version \d+\.\d+\.\d+$/)
   expect(await ok(['version'])).toMatch(/^shardswap version \d+\.\d+\.\d+$/)
   expect(await ok(['version', '-n'])).toMatch(/^\d+\.\d+\.\d+$/)
   expect(JSON.parse(await ok(['version', '--json']))).toMatchObject({ Version: expect.stringMatching(/^\d/) as string, Repo: '1' })

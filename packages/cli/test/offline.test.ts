@@ -94,6 +94,19 @@ test('bad archives are refused with the place of the fault', async () => {
   }
 })
 
+test('a file that is not there is named, to read and to write; no daemon to stop is no wrong usage', async () => {
+  const repo = await newRepo()
+  const cwd = await folder()
+  const archive = await run(['dag', 'import', 'absent.car'], { repo, cwd })
+  expect(archive).toMatchObject({ code: 1, stdout: '', stderr: 'Error: absent.car: no such file or directory\n' })
+  const root = await ok(['add', '-Q'], { repo, stdin: 'one' })
+  const written = await run(['get', '-o', 'absent/copy', root], { repo, cwd })
+  expect(written).toMatchObject({ code: 1, stderr: 'Error: absent/copy: no such file or directory\n' })
+  const stopped = await run(['shutdown'], { repo })
+  expect(stopped.code).toBe(1)
+  expect(stopped.stderr).toMatch(/no daemon serves/)
+})
+
 test('what is not here is not found at once, and the message says what would help', async () => {
   const repo = await newRepo()
   const { code, stderr } = await run(['cat', dirRoot], { repo })

@@ -3,7 +3,6 @@ import { connectDaemon, findDaemon, idShape, version, versionShape } from '@shar
 import { repoVersion } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
 import type { Shell } from '../shell.ts'
 
@@ -28,7 +27,7 @@ async function printVersion(context: Context, flags: { number?: boolean; all?: b
 async function shutdown(context: Context): Promise<void> {
   const { api } = context.options
   const daemon = api === undefined ? await findDaemon(context.repoPath, context.signal) : await connectDaemon(api, context.signal)
-  if (daemon === undefined) throw new UsageError(`no daemon serves the repo at ${context.repoPath}: there is nothing to stop`)
+  if (daemon === undefined) throw new Error(`no daemon serves the repo at ${context.repoPath}: there is nothing to stop`)
   await daemon.shutdown({ signal: context.signal })
 }
 
