@@ -68,6 +68,17 @@ export function silentPackages(packages: readonly string[], changelog: string): 
   return packages.filter((name) => !told.has(name)).map((name) => ({ path: 'CHANGELOG.md', line: 1, message: `says nothing of ${name}` }))
 }
 
+/**
+ * [tidy] Where a document runs our command by pnpm, it does so with -s: else pnpm's own lines go into the file or pipe.
+ * The demo writes nothing that anybody keeps.
+ */
+export function noisyExamples(path: string, document: string): Finding[] {
+  return document.split('\n').flatMap((line, index) => {
+    const isNoisy = /pnpm(?:@\S+)? shardswap (?!demo\b)/.test(line)
+    return isNoisy ? [{ path, line: index + 1, message: "lets pnpm's own lines into the command's output: use -s" }] : []
+  })
+}
+
 /** The rules of length that the linter must hold us to. */
 export interface LintConfig {
   readonly rules: Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
-import { lintFaults, longFile, silentPackages, staleLimits, undocumentedLimits } from '../src/documents.ts'
+import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits } from '../src/documents.ts'
 import { forbiddenImports } from '../src/imports.ts'
 import { impurities } from '../src/purity.ts'
 import { parse, type Finding } from '../src/source.ts'
@@ -164,6 +164,12 @@ describe('documents', () => {
       '1 says nothing of content',
       '1 says nothing of cli'
     ])
+  })
+
+  it('finds an example whose output pnpm would spoil', () => {
+    const lines = ['npx -y pnpm@10 shardswap demo', 'npx -y pnpm@10 -s shardswap cat x > y', 'npx -y pnpm@10 shardswap cat x > y']
+    expect(noisyExamples('README.md', lines.join('\n')).map(({ line }) => line)).toEqual([3])
+    expect(noisyExamples('README.md', 'pnpm shardswap id | jq')).toHaveLength(1)
   })
 
   it('finds a linter that looks away', () => {

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
-import { lintFaults, longFile, silentPackages, staleLimits, undocumentedLimits, type LintConfig } from '../src/documents.ts'
+import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits, type LintConfig } from '../src/documents.ts'
 import { forbiddenImports, importTable } from '../src/imports.ts'
 import { impurities } from '../src/purity.ts'
 import type { Finding, Source } from '../src/source.ts'
@@ -68,6 +68,12 @@ describe('the workspace', () => {
     const document = read('docs/limits.md')
     expect(over((source) => undocumentedLimits(source, document))).toEqual([])
     expect(report(staleLimits(all, document))).toEqual([])
+  })
+
+  it('shows no command whose output pnpm would spoil', () => {
+    const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
+    expect(documents).toContain('README.md')
+    expect(report(documents.flatMap((path) => noisyExamples(path, read(path))))).toEqual([])
   })
 
   it('tells of every package that works in the changelog', () => {
