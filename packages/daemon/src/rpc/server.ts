@@ -49,7 +49,8 @@ export class RpcServer {
     this.#init = init
     // An upload may take hours; a client that sends nothing at all is cut off by the header's timeout.
     this.#server = createServer({ maxHeaderSize: rpcHeaderBytesMax, requestTimeout: 0 }, (request, response) => {
-      void this.#answer(request, response)
+      // Whatever goes wrong with one request, the daemon goes on.
+      this.#answer(request, response).catch(() => response.destroy())
     })
     this.#server.maxConnections = rpcConnectionsMax
   }
@@ -89,7 +90,11 @@ export class RpcServer {
       fail(request, response, new RefusedError(reason), 403)
       return
     }
-    const url = new URL(request.url ?? '/', 'http://localhost')
+    const url = URL.parse(request.url ?? '/', 'http://localhost')
+    if (url === null) {
+      fail(request, response, new UnknownCallError('the request names no call'), 400)
+      return
+    }
     const name = url.pathname.startsWith(prefix) ? url.pathname.slice(prefix.length).replace(/\/$/, '') : undefined
     const handler = name !== undefined && Object.hasOwn(handlers, name) ? handlers[name] : undefined
     if (handler === undefined) {
