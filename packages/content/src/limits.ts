@@ -14,6 +14,9 @@ export const assumedBlockBytes = 256 * 1024
 /** The size that an inner node is taken for until it is here. */
 export const assumedInnerBytes = 64 * 1024
 
+/** Nodes that a walk passes before the event loop has a turn. */
+export const nodesPerTurnMax = 256
+
 /** The deepest DAG that is walked, in links from the root. */
 export const dagDepthMax = 8192
 

@@ -350,9 +350,11 @@ function isBefore(a: Entry<unknown, unknown>, b: Entry<unknown, unknown>): boole
 export async function* readAhead<C, V>(options: ReadAheadOptions<C, V>): AsyncGenerator<Read<C, V>, void, undefined> {
   const walk = new Walk<C, V>(options)
   try {
-    for (;;) {
+    for (let nodes = 1; ; nodes++) {
       const node = await walk.take()
       if (node === undefined) return
+      // Where all blocks are in memory nothing else would let timers and sockets have their turn, an abort among them.
+      if (nodes % limits.nodesPerTurnMax === 0) await new Promise<void>((resolve) => setImmediate(resolve))
       yield node
     }
   } finally {
