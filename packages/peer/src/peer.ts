@@ -40,6 +40,7 @@ export class ShardswapPeer implements Peer {
   readonly #search: Search
   readonly #sessions = new Set<PeerSession>()
   #own: PeerSession | undefined
+  #stopping: Promise<void> | undefined
   #state: 'new' | 'started' | 'stopped' = 'new'
 
   constructor(libp2p: Libp2p, blockstore: Blockstore, init: PeerInit, limits: PeerLimits, log: Logger) {
@@ -56,7 +57,7 @@ export class ShardswapPeer implements Peer {
         onConnected: (peer, supportsHave) => this.#onConnected(peer, supportsHave),
         onDisconnected: (peer) => this.#onDisconnected(peer),
         onBytes: (peer, bytes) => this.#fetcher.receiveBytes(peer, bytes),
-        onMessage: (peer, message) => this.#onMessage(peer, message),
+        onMessage: (peer, message, bytes) => this.#onMessage(peer, message, bytes),
         standingAt: (peer) => this.#fetcher.standingAt(peer)
       },
       log,
@@ -88,13 +89,23 @@ export class ShardswapPeer implements Peer {
     if (this.#state === 'started') return
     if (this.#state === 'stopped') throw new StoppedError('a stopped peer does not start again: create a new one')
     this.#state = 'started'
-    await this.#network.start()
-    // Its own node starts last, so that no early connection finds it without handlers.
-    if (this.#init.libp2p === undefined) await this.libp2p.start()
+    try {
+      await this.#network.start()
+      // Its own node starts last, so that no early connection finds it without handlers.
+      if (this.#init.libp2p === undefined) await this.libp2p.start()
+    } catch (error) {
+      // What was started so far, timers and listeners among it, ends with the peer that is none.
+      await this.stop()
+      throw error
+    }
   }
 
   async stop(): Promise<void> {
-    if (this.#state !== 'started') return
+    if (this.#state === 'started') this.#stopping = this.#stop()
+    await this.#stopping
+  }
+
+  async #stop(): Promise<void> {
     this.#state = 'stopped'
     this.#search.stop()
     this.#fetcher.stop()
@@ -208,8 +219,8 @@ export class ShardswapPeer implements Peer {
     this.#server?.peerDisconnected(peer)
   }
 
-  #onMessage(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined {
-    const behind = this.#fetcher.receive(peer, message)
+  #onMessage(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined {
+    const behind = this.#fetcher.receive(peer, message, bytes)
     const asksTooFast = this.#server?.handleMessage(peer, message)
     if (behind === undefined || asksTooFast === undefined) return behind ?? asksTooFast
     return Promise.all([behind, asksTooFast]).then(() => undefined)

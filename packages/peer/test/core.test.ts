@@ -121,7 +121,7 @@ describe('the fetching core', () => {
     expect(c.peers.get(first)).toMatchObject({ limit: 4, inFlight: 0, inFlightBytes: 0, stat: { timeouts: 1 } })
     expect(c.receiveBlock(first, at(0).key, 10, 400)).toMatchObject({ kind: 'wanted' })
     expect(cancels(c.decide(400))).toEqual([`0 ${other}`])
-    expect(c.receiveBlock(other, at(0).key, 10, 420)).toEqual({ kind: 'duplicate' })
+    expect(c.receiveBlock(other, at(0).key, 10, 420)).toEqual({ kind: 'duplicate', isAgain: false })
     expect(c.total).toMatchObject({ blocks: 1, duplicateBlocks: 1, duplicateBytes: 10, timeouts: 1, unaskedBlocks: 0 })
   })
 
@@ -181,7 +181,7 @@ describe('the fetching core', () => {
     c.addWant(0, at(0).cid, at(0).key, 0)
     c.decide(0)
     expect(c.receiveBlock(A, at(0).key, 100, 5)).toMatchObject({ kind: 'wanted' })
-    expect(c.receiveBlock(B, at(0).key, 100, 6)).toEqual({ kind: 'duplicate' })
+    expect(c.receiveBlock(B, at(0).key, 100, 6)).toEqual({ kind: 'duplicate', isAgain: false })
     for (let i = 1; i < 17; i++) c.addWant(0, at(i).cid, at(i).key, 7)
     const sent = asks(c.decide(7))
     expect(sent.filter((ask) => ask.endsWith('A')).length).toBeGreaterThan(4)

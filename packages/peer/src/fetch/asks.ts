@@ -6,7 +6,7 @@ import { restartRate } from './timing.ts'
 export function moveAsk(want: Want, peer: PeerState, next: AskPhase, nowMs: number): Ask {
   let ask = want.asks.get(peer.key)
   if (ask === undefined) {
-    ask = { want, peer, state: next }
+    ask = { want, peer, state: next, promised: false }
     want.asks.set(peer.key, ask)
     peer.asks.set(want.key, ask)
   } else {
@@ -25,9 +25,11 @@ export function dropAsk(ask: Ask, pastWantsMax: number): void {
   peer.asks.delete(want.key)
   peer.past.delete(want.key)
   peer.past.add(want.key)
+  peer.repeated.delete(want.key)
   if (peer.past.size <= pastWantsMax) return
   for (const oldest of peer.past) {
     peer.past.delete(oldest)
+    peer.repeated.delete(oldest)
     return
   }
 }

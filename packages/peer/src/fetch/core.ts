@@ -5,7 +5,7 @@ import { expire, nextDeadlineMs } from './expiry.ts'
 import { hasSpace, medianRate, place, type PlacementContext } from './placement.ts'
 import { probe } from './probe.ts'
 import { newPeer, newSession, newWant, type Counters, type PeerState, type SessionState, type Want } from './state.ts'
-import { sampleBytes, sampleLatency, timeoutMs } from './timing.ts'
+import { discountBytes, sampleBytes, sampleLatency, timeoutMs } from './timing.ts'
 
 /** What the shell is to do. */
 export type Command =
@@ -18,7 +18,8 @@ export type Command =
 /** What a block that came from a peer was. */
 export type Arrival =
   | { readonly kind: 'wanted'; readonly cid: CID; readonly sessions: readonly number[] }
-  | { readonly kind: 'duplicate' }
+  /** Asked for once; `isAgain` where that answer had come before. */
+  | { readonly kind: 'duplicate'; readonly isAgain: boolean }
   | { readonly kind: 'unasked'; readonly shutOut: boolean }
 
 /** A want of one session, as the remote is to know it. */
@@ -125,6 +126,12 @@ export class FetchCore {
   receiveBytes(key: PeerKey, bytes: number, nowMs: number): void {
     const peer = this.peers.get(key)
     if (peer !== undefined) sampleBytes(peer, bytes, nowMs)
+  }
+
+  /** A whole message arrived in which nothing was asked for. */
+  receiveTalk(key: PeerKey, bytes: number): void {
+    const peer = this.peers.get(key)
+    if (peer !== undefined) discountBytes(peer, bytes)
   }
 
   /** A block arrived, verified to have this key. */
@@ -306,14 +313,15 @@ export class FetchCore {
     if (phase === 'in-flight' || phase === 'timed-out') return
     const ask = want.asks.get(peer.key)
     if (ask?.state.phase === 'have-asked') sampleLatency(peer, nowMs - ask.state.sentAtMs)
-    moveAsk(want, peer, { phase: 'have' }, nowMs)
+    moveAsk(want, peer, { phase: 'have' }, nowMs).promised = true
     this.#requeue(want)
     for (const session of want.sessions) this.#unpark(session)
   }
 
   #receiveDontHave(want: Want, peer: PeerState, nowMs: number): void {
-    const before = want.asks.get(peer.key)?.state
-    if (before === undefined || before.phase === 'timed-out') return
+    const ask = want.asks.get(peer.key)
+    const before = ask?.state
+    if (ask === undefined || before === undefined || before.phase === 'timed-out') return
     if (before.phase === 'in-flight' || before.phase === 'have-asked') sampleLatency(peer, nowMs - before.sentAtMs)
     for (const counters of [this.total, peer.stat]) counters.dontHaves += 1
     for (const session of want.sessions) {
@@ -323,10 +331,12 @@ export class FetchCore {
       if (misses + 1 >= missesMax) session.providers.delete(peer.key)
       else session.providers.set(peer.key, misses + 1)
     }
-    if (peer.standing < this.limits.standingWantsMax) {
+    // What was promised, asked for and then denied is not believed again for a while: a peer that takes turns would keep the want.
+    const broken = before.phase === 'in-flight' && ask.promised
+    if (!broken && peer.standing < this.limits.standingWantsMax) {
       moveAsk(want, peer, { phase: 'dont-have', atMs: nowMs }, nowMs)
     } else {
-      // Enough of our wants stand there: this one is taken back, and asked again when its turn comes.
+      // Else enough of our wants stand there: this one is taken back, and asked again when its turn comes.
       this.#pending.push({ type: 'cancel', peer: peer.key, cid: want.cid, key: want.key })
       moveAsk(want, peer, { phase: 'timed-out', untilMs: nowMs + this.#restMs(want) }, nowMs)
     }
@@ -385,7 +395,9 @@ export class FetchCore {
       }
       // Small blocks come in place of a HAVE from all who have them: each of them is a provider.
       this.#join(peer)
-      return { kind: 'duplicate' }
+      const isAgain = peer.repeated.has(block)
+      peer.repeated.add(block)
+      return { kind: 'duplicate', isAgain }
     }
     return { kind: 'unasked', shutOut: this.receiveUnasked(peer.key, nowMs) }
   }

@@ -1,7 +1,7 @@
 import type { Command, FetchCore } from './core.ts'
 import { moveAsk } from './asks.ts'
 import type { Ask, Want } from './state.ts'
-import { isStillArriving } from './timing.ts'
+import { isQuiet, isStillArriving } from './timing.ts'
 
 /** After a timeout a peer is not asked for that want again for so many of its latencies (B20). */
 const timeoutRestLatencies = 5
@@ -31,7 +31,7 @@ export function expire(core: FetchCore, commands: Command[], nowMs: number): voi
 function expireAsk(core: FetchCore, ask: Ask, commands: Command[], nowMs: number): void {
   const { want, peer, state } = ask
   if (state.phase !== 'in-flight' && state.phase !== 'have-asked') return
-  if (state.deadlineMs > nowMs) return
+  if (state.deadlineMs > nowMs && !isQuiet(peer, state.sentAtMs, core.limits, nowMs)) return
   if (state.phase === 'in-flight' && isStillArriving(peer, state.sequence, core.limits, nowMs)) {
     state.deadlineMs = nowMs + graceMs
     return

@@ -130,10 +130,12 @@ export class Fetcher {
     return this.#core.standingAt(peer)
   }
 
-  /** Takes in blocks and presences. A promise, where the store is behind, holds the reading back. */
-  receive(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined {
+  /** Takes in blocks and presences of a message of so many bytes. A promise, where the store is behind, holds the reading back. */
+  receive(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined {
     if (this.#stopped) return undefined
-    for (const block of message.blocks) this.#receiveBlock(peer, block)
+    let isOfUse = false
+    for (const block of message.blocks) if (this.#receiveBlock(peer, block)) isOfUse = true
+    if (!isOfUse) this.#core.receiveTalk(peer, bytes)
     const nowMs = this.#ports.nowMs()
     for (const { cid, presence } of message.presences) {
       const key = blockKey(cid)
@@ -232,36 +234,42 @@ export class Fetcher {
   }
 
   #settle(entry: Entry, bytes: Uint8Array): void {
-    this.#entries.delete(entry.key)
+    this.#forget(entry)
     // The want is over: leaving must not drop it again.
     entry.state = 'storing'
     for (const waiter of entry.waiters) waiter.resolve(bytes)
   }
 
+  /** While one entry was being stored somebody may have put its block, and others asked for it anew: theirs stays. */
+  #forget(entry: Entry): void {
+    if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key)
+  }
+
   #fail(entry: Entry, error: unknown): void {
-    this.#entries.delete(entry.key)
+    this.#forget(entry)
     entry.state = 'storing'
     for (const waiter of entry.waiters) waiter.reject(error)
   }
 
-  /** The one place where a block that came from a peer is hashed; nothing sees it before. */
-  #receiveBlock(peer: PeerKey, block: WireBlock): void {
+  /** The one place where a block that came from a peer is hashed; nothing sees it before. Returns whether it answers what we asked. */
+  #receiveBlock(peer: PeerKey, block: WireBlock): boolean {
     const { hashCode, digestBytes } = block.prefix
     const nowMs = this.#ports.nowMs()
     const key = blockKeyFor(hashCode, digestBytes, block.data)
     if (key === undefined) {
       if (this.#core.receiveUnasked(peer, nowMs)) this.#logShutOut(peer)
-      return
+      return false
     }
     const arrival = this.#core.receiveBlock(peer, key, block.data.byteLength, nowMs)
     if (arrival.kind === 'unasked' && arrival.shutOut) this.#logShutOut(peer)
-    if (arrival.kind !== 'wanted') return
+    if (arrival.kind !== 'wanted') return arrival.kind === 'duplicate' && !arrival.isAgain
     this.#ports.received(peer, block.data.byteLength)
     const entry = this.#entries.get(key)
-    if (entry === undefined) return
+    if (entry === undefined) return true
     const bytes = keep(block.data)
     this.#progress(key, { type: 'block', cid: entry.cid, peer, bytes: bytes.byteLength })
     this.#store(entry, bytes)
+    return true
   }
 
   /** Stores, then delivers: what a caller has seen is as durable as the store promises. */
@@ -303,8 +311,15 @@ export class Fetcher {
     )
   }
 
+  /** A caller's mistake in its callback is logged: thrown from here, it would take the wants of all others with it. */
   #progress(key: BlockKey, event: FetchProgress): void {
-    for (const waiter of this.#entries.get(key)?.waiters ?? []) waiter.onProgress?.(event)
+    for (const waiter of this.#entries.get(key)?.waiters ?? []) {
+      try {
+        waiter.onProgress?.(event)
+      } catch (error) {
+        this.#ports.log.error('an onProgress callback threw - %e', error)
+      }
+    }
   }
 
   /** One decision a turn of the event loop, so that a burst of events makes few messages. */

@@ -11,6 +11,8 @@ export interface Ask {
   readonly want: Want
   readonly peer: PeerState
   state: AskPhase
+  /** The peer said HAVE. */
+  promised: boolean
 }
 
 export type AskPhase =
@@ -88,7 +90,7 @@ export interface PeerState {
   /** The shortest that was seen: the way there and back, with nothing queued. */
   latencyMinMs: number | undefined
   bytesPerMs: number | undefined
-  /** Bytes since `rateFromMs`, for the next sample of the rate. */
+  /** Bytes since `rateFromMs`, for the next sample of the rate; below 0 where more of those before were of no use. */
   rateBytes: number
   rateFromMs: number
   lastBytesAtMs: number
@@ -98,6 +100,8 @@ export interface PeerState {
   unaskedAtMs: number[]
   shutOutUntilMs: number
   readonly past: Set<BlockKey>
+  /** Those of `past` that came again already. */
+  readonly repeated: Set<BlockKey>
   readonly stat: Counters
 }
 
@@ -130,6 +134,7 @@ export function newPeer(key: PeerKey, limits: PeerLimits, nowMs: number): PeerSt
     unaskedAtMs: [],
     shutOutUntilMs: 0,
     past: new Set(),
+    repeated: new Set(),
     stat: newCounters()
   }
 }

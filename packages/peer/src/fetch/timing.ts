@@ -18,7 +18,9 @@ export function timeoutMs(peer: PeerState, limits: PeerLimits): number {
       ? limits.timeoutStartMs
       : Math.min(limits.timeoutMaxMs, Math.max(limits.timeoutMinMs, peer.latencyMs + 4 * peer.latencyVariationMs))
   const ahead = peer.bytesPerMs === undefined || peer.bytesPerMs === 0 ? 0 : peer.inFlightBytes / peer.bytesPerMs
-  return latency + Math.min(ahead, 10 * limits.timeoutMaxMs)
+  // Of a peer below the rate of the living, little is due to what is ahead.
+  const aheadMaxMs = (peer.bytesPerMs ?? 0) >= aliveBytesPerMs ? 10 * limits.timeoutMaxMs : limits.timeoutMaxMs
+  return latency + Math.min(ahead, aheadMaxMs)
 }
 
 /** Smooths a latency sample in, with the gains of RFC 6298. */
@@ -35,20 +37,34 @@ export function sampleLatency(peer: PeerState, sampleMs: number): void {
 
 /** Counts bytes that came from a peer, of whole messages or parts of one. */
 export function sampleBytes(peer: PeerState, bytes: number, nowMs: number): void {
-  peer.lastBytesAtMs = nowMs
   peer.rateBytes += bytes
+  if (peer.rateBytes > 0) peer.lastBytesAtMs = nowMs
   const spanMs = nowMs - peer.rateFromMs
   if (spanMs < rateSampleMs) return
-  const sample = peer.rateBytes / spanMs
+  const sample = Math.max(peer.rateBytes, 0) / spanMs
   peer.bytesPerMs = peer.bytesPerMs === undefined ? sample : peer.bytesPerMs + 0.3 * (sample - peer.bytesPerMs)
-  peer.rateBytes = 0
+  // A message that is counted before its end is discounted after it.
+  peer.rateBytes = Math.min(peer.rateBytes, 0)
   peer.rateFromMs = nowMs
+}
+
+/**
+ * A message of so many bytes held nothing that was asked for: by the rate, and by what is still
+ * arriving, it is as if it had not come, else talk alone would hold wants back.
+ */
+export function discountBytes(peer: PeerState, bytes: number): void {
+  peer.rateBytes -= bytes
 }
 
 /** The link was idle: time without requests says nothing about the rate. */
 export function restartRate(peer: PeerState, nowMs: number): void {
   peer.rateBytes = 0
   peer.rateFromMs = nowMs
+}
+
+/** Whether nothing of use came for so long that what is ahead of a want excuses nothing any more. */
+export function isQuiet(peer: PeerState, sentAtMs: number, limits: PeerLimits, nowMs: number): boolean {
+  return nowMs - Math.max(sentAtMs, peer.lastBytesAtMs) > limits.timeoutMaxMs
 }
 
 /** Whether a want that is past its deadline is rather behind bytes that are still arriving (B15). */

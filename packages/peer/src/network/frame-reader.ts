@@ -3,7 +3,7 @@ import { FrameDecoder } from '@shardswap/protocol'
 import type { Stream } from '@libp2p/interface'
 
 export interface FrameReaderPorts {
-  /** Bytes arrived, of whole messages or parts of one. */
+  /** Bytes arrived, of whole messages or parts of one; told after those messages. */
   onBytes(bytes: number): void
   /** A whole message without its length prefix. A promise holds this stream's reading back until it settles. */
   onFrame(frame: Uint8Array): Promise<void> | undefined
@@ -55,10 +55,12 @@ export class FrameReader {
   }
 
   readonly #onMessage = (event: { data: Uint8Array | (Iterable<Uint8Array> & { byteLength: number }) }): void => {
+    if (!this.#ended) {
+      this.#decoder.push(event.data)
+      this.#takeFrames()
+    }
+    // After the messages in them: what turned out to be mere talk is discounted before it is counted.
     this.#ports.onBytes(event.data.byteLength)
-    if (this.#ended) return
-    this.#decoder.push(event.data)
-    this.#takeFrames()
   }
 
   #takeFrames(): void {

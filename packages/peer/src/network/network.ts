@@ -11,8 +11,8 @@ export interface NetworkEvents {
   onConnected(peer: PeerKey, supportsHave: boolean): void
   onDisconnected(peer: PeerKey): void
   onBytes(peer: PeerKey, bytes: number): void
-  /** A promise holds back the reading of the stream that the message came on. */
-  onMessage(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined
+  /** A message of so many bytes. A promise holds back the reading of the stream that it came on. */
+  onMessage(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined
   standingAt(peer: PeerKey): Standing[]
 }
 
@@ -37,6 +37,8 @@ export class Network {
   readonly #peers = new Map<PeerKey, RemotePeer>()
   #sweep: NodeJS.Timeout | undefined
   #started = false
+  /** The node's handlers are ours: where they are another peer's, they stay. */
+  #handles = false
 
   constructor(libp2p: Libp2p, limits: PeerLimits, events: NetworkEvents, log: Logger, nowMs: () => number) {
     this.#libp2p = libp2p
@@ -57,6 +59,7 @@ export class Network {
     this.#sweep.unref()
     const streams = this.#limits.inboundStreamsMax
     await this.#libp2p.handle([...protocolIds], this.#onStream, { maxInboundStreams: streams, maxOutboundStreams: streams })
+    this.#handles = true
     for (const connection of this.#libp2p.getConnections()) await this.#meetAgain(connection)
   }
 
@@ -68,7 +71,7 @@ export class Network {
     this.#libp2p.removeEventListener('peer:update', this.#onUpdate)
     this.#libp2p.removeEventListener('connection:close', this.#onConnectionClose)
     for (const peer of this.#peers.values()) this.#part(peer)
-    await this.#libp2p.unhandle([...protocolIds])
+    if (this.#handles) await this.#libp2p.unhandle([...protocolIds])
   }
 
   /** Resolves once the peer at the other end is known, has gone, or does not tell within its time. */
@@ -232,7 +235,7 @@ export class Network {
 
   #onFrame(key: PeerKey, frame: Uint8Array): Promise<void> | undefined {
     if (!this.#peers.has(key)) return undefined
-    return this.#events.onMessage(key, decodeMessage(frame))
+    return this.#events.onMessage(key, decodeMessage(frame), frame.byteLength)
   }
 
   /** Incomplete messages of one peer, and of all, stay under their limits: the stream that adds to the greatest goes. */
