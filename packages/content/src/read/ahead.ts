@@ -98,6 +98,8 @@ class Walk<C, V> {
   /** The least that a block is taken for, once one was larger than its parent said. */
   #floor = 0
   #filling = false
+  #loadsOfTurn = 0
+  #turn: Promise<void> | undefined
   #wake: (() => void) | undefined
 
   constructor(options: ReadAheadOptions<C, V>) {
@@ -271,11 +273,25 @@ class Walk<C, V> {
     const key = blockKey(cid)
     const shared = this.#loads.get(key)
     if (shared !== undefined) return shared
-    // The signal is ours: only one of the caller's makes the source wait without end.
-    const options = { signal: this.#abort.signal, patient: this.#options.signal !== undefined }
-    const load = this.#options.source.get(cid, options).finally(() => this.#loads.delete(key))
+    const load = this.#get(cid).finally(() => this.#loads.delete(key))
     this.#loads.set(key, load)
     return load
+  }
+
+  /** A source in memory answers within the turn, and each answer asks for more: only so many are asked for in one. */
+  async #get(cid: CID): Promise<Uint8Array> {
+    this.#loadsOfTurn++
+    if (this.#loadsOfTurn > limits.nodesPerTurnMax) await (this.#turn ??= this.#nextTurn())
+    throwIfAborted(this.#abort.signal)
+    // The signal is ours: only one of the caller's makes the source wait without end.
+    const options = { signal: this.#abort.signal, patient: this.#options.signal !== undefined }
+    return await this.#options.source.get(cid, options)
+  }
+
+  async #nextTurn(): Promise<void> {
+    await eventLoopTurn()
+    this.#loadsOfTurn = 0
+    this.#turn = undefined
   }
 
   #arrive(entry: Entry<C, V>, bytes: Uint8Array): void {
@@ -327,6 +343,10 @@ class Walk<C, V> {
   }
 }
 
+async function eventLoopTurn(): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
 /** Whether one entry comes before another in depth-first order, parents before children. */
 function isBefore(a: Entry<unknown, unknown>, b: Entry<unknown, unknown>): boolean {
   let left = a
@@ -354,7 +374,7 @@ export async function* readAhead<C, V>(options: ReadAheadOptions<C, V>): AsyncGe
       const node = await walk.take()
       if (node === undefined) return
       // Where all blocks are in memory nothing else would let timers and sockets have their turn, an abort among them.
-      if (nodes % limits.nodesPerTurnMax === 0) await new Promise<void>((resolve) => setImmediate(resolve))
+      if (nodes % limits.nodesPerTurnMax === 0) await eventLoopTurn()
       yield node
     }
   } finally {
