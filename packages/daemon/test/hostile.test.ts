@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Daemon } from '../src/index.ts'
-import { newDaemon } from './setup.ts'
+import { newDaemon, urlOf } from './setup.ts'
 
 /** Sends bytes as they are, and gives the first line of the answer, '' where there is none. */
 async function say(daemon: Daemon, text: string): Promise<string> {
@@ -39,4 +39,30 @@ test('a request whose target is no URL is answered, and the daemon goes on', asy
     }
   }
   expect(await say(daemon, 'POST /api/v0/version HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n')).toBe('HTTP/1.1 200 OK')
+})
+
+test('a part of a form that has no name is added like any other', async () => {
+  const daemon = await newDaemon()
+  const headers = { 'Content-Type': 'multipart/form-data; boundary=b' }
+  const body = '--b\r\nContent-Disposition: form-data\r\nContent-Type: application/octet-stream\r\n\r\nhello\r\n--b--\r\n'
+  const answer = await fetch(`${urlOf(daemon)}/add`, { method: 'POST', headers, body })
+  expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+    status: 200,
+    body: { Hash: 'QmWfVY9y3xjsixTgbd9AorQxH7VtMpzfx2HaWtsoUYecaX' }
+  })
+})
+
+test('clients that go in the middle of a call leave no want', async () => {
+  const daemon = await newDaemon()
+  const peer = await daemon.node.peer()
+  const sockets = ['cat', 'get', 'ls', 'block/get', 'block/stat', 'dag/export'].map((name) => {
+    const socket = connect(Number(daemon.api.split('/').at(-1)), '127.0.0.1')
+    const path = `/api/v0/${name}?arg=QmWfVY9y3xjsixTgbd9AorQxH7VtMpzfx2HaWtsoUYecaX&timeout=1h`
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n`)
+    return socket
+  })
+  await vi.waitUntil(() => peer.stat().wantlist.length === 1, 10_000)
+  for (const socket of sockets) socket.destroy()
+  await vi.waitUntil(() => peer.stat().wantlist.length === 0, 10_000)
+  expect(peer.wantlist()).toEqual([])
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Daemon } from '../src/index.ts'
 import { newDaemon, someBytes, urlOf } from './setup.ts'
 
-const missing = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
+const missing = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 
 interface Answer {
   readonly status: number

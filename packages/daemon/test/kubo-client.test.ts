@@ -103,7 +103,7 @@ test('swarm and repo', async () => {
 
 test('errors have the messages that its callers look for', async () => {
   const client = await newClient()
-  const missing = CID.parse('bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku')
+  const missing = CID.parse('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
   await expect(client.block.stat(missing, { timeout: 50 })).rejects.toThrow(/timed out/)
   await expect(collect(client.cat('frob'))).rejects.toThrow(/not a CID/)
   await expect(collect(client.cat(missing, { offline: true } as never))).rejects.toThrow(/not found/)

@@ -11,7 +11,7 @@ import { connectDaemon, describeError, type SwapNode } from '../src/index.ts'
 import { bytesOf, collect, newDaemon, someBytes } from './setup.ts'
 
 const fixtures = fileURLToPath(new URL('../../../test/fixtures/', import.meta.url))
-const missing = CID.parse('bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku')
+const missing = CID.parse('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'shardswap-daemon-'))

@@ -20,10 +20,17 @@ export interface UploadPart {
 export async function* uploadParts(request: IncomingMessage, signal: AbortSignal): AsyncGenerator<UploadPart> {
   const parser = openParser(request)
   const inbox = new Inbox()
-  parser.on('file', (field, content, { filename, mimeType }) => {
+  // The types miss that a part may have no name.
+  parser.on('file', (field: string | undefined, content, { filename, mimeType }) => {
     // Its reader gets the error too; without a listener it would end the process.
     content.on('error', () => {})
-    inbox.push({ field, path: decodePath(filename), mimeType, content: wholeContent(content), skip: () => void content.resume() })
+    inbox.push({
+      field: field ?? '',
+      path: decodePath(filename),
+      mimeType,
+      content: wholeContent(content),
+      skip: () => void content.resume()
+    })
   })
   parser.on('error', (error) => inbox.end(malformed(error)))
   parser.on('close', () => inbox.end())
