@@ -6,8 +6,8 @@ import type { PeerInit } from './types.ts'
 /** The local store as the exchange uses it: it never asks the network, and a miss is a value. */
 export interface LocalStore extends LocalBlocks {
   has(cid: CID): Promise<boolean>
-  /** As `get`, for blocks that are likely not here. */
-  find(cid: CID): Promise<Uint8Array | undefined>
+  /** As `get`, for blocks that are likely not here. A store in memory says so at once. */
+  find(cid: CID): undefined | Promise<Uint8Array | undefined>
   /** Resolves once the block is as durable as the store promises; a store in memory answers at once. */
   put(cid: CID, bytes: Uint8Array): void | Promise<void>
 }
@@ -31,7 +31,11 @@ export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore'
     get,
     has,
     // Asking first is cheaper than the error that a miss costs, where a miss is likely.
-    find: async (cid) => ((await has(cid)) ? await get(cid) : undefined),
+    find: (cid) => {
+      const here = store.has(cid)
+      if (typeof here === 'boolean') return here ? get(cid) : undefined
+      return here.then(async (isHere) => (isHere ? await get(cid) : undefined))
+    },
     size: async (cid) => (store.size === undefined ? (await get(cid))?.byteLength : await store.size(cid)),
     put: (cid, bytes) => {
       const stored = store.put(cid, bytes)

@@ -18,20 +18,12 @@ export function moveAsk(want: Want, peer: PeerState, next: AskPhase, nowMs: numb
 }
 
 /** Ends an ask. The peer's past keeps its key, so that a late block is told from an unasked one. */
-export function dropAsk(ask: Ask, pastWantsMax: number): void {
+export function dropAsk(ask: Ask): void {
   const { want, peer } = ask
   leave(ask)
   want.asks.delete(peer.key)
   peer.asks.delete(want.key)
-  peer.past.delete(want.key)
   peer.past.add(want.key)
-  peer.repeated.delete(want.key)
-  if (peer.past.size <= pastWantsMax) return
-  for (const oldest of peer.past) {
-    peer.past.delete(oldest)
-    peer.repeated.delete(oldest)
-    return
-  }
 }
 
 function enter(ask: Ask, nowMs: number): void {

@@ -115,7 +115,7 @@ export class FetchCore {
     peer.connected = false
     for (const ask of peer.asks.values()) {
       const { want } = ask
-      dropAsk(ask, this.limits.pastWantsMax)
+      dropAsk(ask)
       this.#requeue(want)
     }
     peer.limit = Math.min(peer.limit, this.limits.wantsInFlightStart)
@@ -381,7 +381,7 @@ export class FetchCore {
       if (peer.key !== deliveredBy && standsAtRemote(state)) {
         this.#pending.push({ type: 'cancel', peer: peer.key, cid: want.cid, key: want.key })
       }
-      dropAsk(ask, this.limits.pastWantsMax)
+      dropAsk(ask)
     }
     for (const session of want.sessions) leaveWant(want, session)
     this.wants.delete(want.key)
@@ -395,9 +395,7 @@ export class FetchCore {
       }
       // Small blocks come in place of a HAVE from all who have them: each of them is a provider.
       this.#join(peer)
-      const isAgain = peer.repeated.has(block)
-      peer.repeated.add(block)
-      return { kind: 'duplicate', isAgain }
+      return { kind: 'duplicate', isAgain: peer.past.repeat(block) }
     }
     return { kind: 'unasked', shutOut: this.receiveUnasked(peer.key, nowMs) }
   }
@@ -415,7 +413,7 @@ export class FetchCore {
     peer.shutOutUntilMs = nowMs + this.limits.shutOutMs
     for (const ask of peer.asks.values()) {
       if (standsAtRemote(ask.state)) this.#pending.push({ type: 'cancel', peer: key, cid: ask.want.cid, key: ask.want.key })
-      dropAsk(ask, this.limits.pastWantsMax)
+      dropAsk(ask)
       this.#requeue(ask.want)
     }
     return true

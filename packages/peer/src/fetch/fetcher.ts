@@ -157,11 +157,11 @@ export class Fetcher {
     this.#schedule()
   }
 
-  async #wait(session: number, cid: CID, options: GetOptions): Promise<Uint8Array> {
+  #wait(session: number, cid: CID, options: GetOptions): Promise<Uint8Array> {
     const key = blockKey(cid)
     const { signal, timeoutMs, onProgress } = options
     const patient = options.patient ?? (signal !== undefined || timeoutMs !== undefined)
-    return await new Promise<Uint8Array>((resolve, reject) => {
+    return new Promise<Uint8Array>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined
       let entry = this.#entries.get(key)
       const isNew = entry === undefined
@@ -204,25 +204,38 @@ export class Fetcher {
 
   /** The store first; what is not there is wanted from peers by every session that waits by then. */
   #lookUp(entry: Entry): void {
-    this.#ports.store.find(entry.cid).then(
-      (bytes) => {
-        if (this.#entries.get(entry.key) !== entry || entry.state !== 'looking') return
-        if (bytes !== undefined) {
-          this.#settle(entry, bytes)
-          return
-        }
-        if (isEmptyBlock(entry.cid)) {
-          // Kubo and others say DONT_HAVE to it although they have it: its size is 0.
-          this.#store(entry, new Uint8Array(0))
-          return
-        }
-        entry.state = 'wanted'
-        const nowMs = this.#ports.nowMs()
-        for (const session of sessionsOf(entry)) this.#core.addWant(session, entry.cid, entry.key, nowMs)
-        this.#schedule()
-      },
+    let found: ReturnType<LocalStore['find']>
+    try {
+      found = this.#ports.store.find(entry.cid)
+    } catch (error) {
+      this.#fail(entry, error)
+      return
+    }
+    if (found === undefined) {
+      this.#lookedUp(entry, undefined)
+      return
+    }
+    found.then(
+      (bytes) => this.#lookedUp(entry, bytes),
       (error: unknown) => this.#fail(entry, error)
     )
+  }
+
+  #lookedUp(entry: Entry, bytes: Uint8Array | undefined): void {
+    if (this.#entries.get(entry.key) !== entry || entry.state !== 'looking') return
+    if (bytes !== undefined) {
+      this.#settle(entry, bytes)
+      return
+    }
+    if (isEmptyBlock(entry.cid)) {
+      // Kubo and others say DONT_HAVE to it although they have it: its size is 0.
+      this.#store(entry, new Uint8Array(0))
+      return
+    }
+    entry.state = 'wanted'
+    const nowMs = this.#ports.nowMs()
+    for (const session of sessionsOf(entry)) this.#core.addWant(session, entry.cid, entry.key, nowMs)
+    this.#schedule()
   }
 
   #left(entry: Entry, session: number): void {

@@ -31,8 +31,8 @@ export class PeerSession implements Session {
     else this.#offAbort = onAbort(signal, () => this.close())
   }
 
-  async get(cid: CID, options?: GetOptions): Promise<Uint8Array> {
-    return await this.#fetcher.get(this.#id, cid, options)
+  get(cid: CID, options?: GetOptions): Promise<Uint8Array> {
+    return this.#fetcher.get(this.#id, cid, options)
   }
 
   getMany(cids: Iterable<CID> | AsyncIterable<CID>, options: GetManyOptions = {}): AsyncGenerator<Block> {

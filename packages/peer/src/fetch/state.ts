@@ -1,5 +1,6 @@
 import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
 import type { PeerLimits } from '../limits.ts'
+import { Past } from './past.ts'
 
 /**
  * What we asked one peer about one want.
@@ -99,9 +100,7 @@ export interface PeerState {
   /** Times of unasked blocks of the last ten minutes. */
   unaskedAtMs: number[]
   shutOutUntilMs: number
-  readonly past: Set<BlockKey>
-  /** Those of `past` that came again already. */
-  readonly repeated: Set<BlockKey>
+  readonly past: Past
   readonly stat: Counters
 }
 
@@ -133,8 +132,7 @@ export function newPeer(key: PeerKey, limits: PeerLimits, nowMs: number): PeerSt
     deliveredSequence: -1,
     unaskedAtMs: [],
     shutOutUntilMs: 0,
-    past: new Set(),
-    repeated: new Set(),
+    past: new Past(limits.pastWantsMax),
     stat: newCounters()
   }
 }
