@@ -122,6 +122,14 @@ describe('writeTree', () => {
     expect((await readdir(target)).filter((name) => name !== 'whole')).toEqual([])
   })
 
+  it('ends in an error where the root is no UnixFS, and writes nothing', async () => {
+    const blocks = await loadCar('dag-cbor.car')
+    const root = 'bafyreigik323hqlkebzykl7tqt76esbtdb6cihuh6he4stmxvz4l3w3qyi'
+    const error = await errorOf(writeTree(tree(blocks, root), join(folder, 't')))
+    expect([error.name, error.message]).toEqual(['NotAFileError', expect.stringContaining(root)])
+    expect(await readdir(folder)).toEqual([])
+  })
+
   it('ends in the error of the tree, and of the disk', async () => {
     const blocks = await loadCar('missing-block.car')
     const target = join(folder, 't')

@@ -4,7 +4,7 @@
  * usual fields, and once more into records of our own where the tree really
  * has them, as tar cannot leave a field out.
  */
-import type { TreeEntry, UnixTime } from '@shardswap/content'
+import { NotAFileError, type TreeEntry, type UnixTime } from '@shardswap/content'
 import { CID, MalformedError } from '@shardswap/interface'
 import { type Extract, extract, type Header, pack, type Pack } from 'tar-stream'
 import { drained } from './drained.ts'
@@ -54,6 +54,10 @@ async function writeEntries(archive: Pack, entries: AsyncIterable<TreeEntry>, na
 async function writeEntry(archive: Pack, entry: TreeEntry, name: string): Promise<void> {
   const path = entry.path === '' ? name : `${name}/${entry.path}`
   if (path.includes('\0')) throw new MalformedError(`the name ${JSON.stringify(path)} contains a NUL, which no file can have`)
+  if (entry.type === 'other') {
+    // A tar has nothing to say it with, and an empty folder in its place would be a lie.
+    throw new NotAFileError(`${entry.cid.toString()} is neither a file nor a directory of UnixFS`)
+  }
   const base = { name: path, ...metadataOf(entry) }
   if (entry.symlinkTarget !== undefined) await finished(archive, { ...base, type: 'symlink', linkname: entry.symlinkTarget })
   else if (entry.content === undefined) await finished(archive, { ...base, type: 'directory' })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, lstat, lutimes, mkdir, open, rename, stat, symlink, unlink, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type AbortOptions, assert } from '@shardswap/interface'
-import { UnsafePathError } from '../errors.ts'
+import { NotAFileError, UnsafePathError } from '../errors.ts'
 import { treeFilesMax } from '../limits.ts'
 import { throwIfAborted } from '../local.ts'
 import type { ReadOptions, TreeEntry, UnixTime } from '../types.ts'
@@ -48,7 +48,7 @@ interface Job {
  * holds: names that are no names are refused, and no link below `target` is
  * followed. Symlinks are made as they are. A file has its final name only once
  * it is whole; after an error or an abort what is whole stays.
- * Errors: UnsafePathError, AbortError, the source's, the file system's.
+ * Errors: UnsafePathError, NotAFileError for a root of no UnixFS, AbortError, the source's, the file system's.
  */
 export async function writeTree(
   entries: AsyncIterable<TreeEntry>,
@@ -78,6 +78,8 @@ async function writeEntries(job: Job, entries: AsyncIterable<TreeEntry>, target:
     throwIfAborted(job.options.signal)
     if (job.failure !== undefined) throw job.failure.error
     const isRoot = folders.length === 0
+    // Within a directory it is passed over with a warning; alone it is all that was asked for.
+    if (isRoot && isNoFile(entry)) throw new NotAFileError(`${entry.cid.toString()} is neither a file nor a directory of UnixFS`)
     const file = isRoot ? await rootFile(entry, target, job.options) : childFile(entry, folders)
     if (entry.type === 'directory') {
       await makeFolder(entry, file, isRoot)
@@ -87,6 +89,10 @@ async function writeEntries(job: Job, entries: AsyncIterable<TreeEntry>, target:
     } else await writeLeaf(job, entry, file)
     if (isRoot && entry.type !== 'directory') return
   }
+}
+
+function isNoFile(entry: TreeEntry): boolean {
+  return entry.type !== 'directory' && entry.symlinkTarget === undefined && entry.content === undefined
 }
 
 async function rootFile(entry: TreeEntry, target: string, options: WriteTreeOptions): Promise<string> {

@@ -66,7 +66,9 @@ function malformed(error: unknown): MalformedError {
 
 async function* wholeContent(content: Readable): AsyncGenerator<Uint8Array> {
   try {
-    for await (const bytes of content) yield bytes as Uint8Array
+    // A reader may have enough before the end, as of an archive with an index behind its data. Were the part
+    // destroyed then, the parser would wait for ever for somebody to take the rest of it.
+    for await (const bytes of content.iterator({ destroyOnReturn: false })) yield bytes as Uint8Array
   } catch (error) {
     throw malformed(error)
   }

@@ -63,7 +63,7 @@ describe('[F43] identity CIDs', () => {
     const long = CID.decode(identityCid(0x55, seeded(6, 1024 * 1024)))
     await expect(peer.get(long)).rejects.toMatchObject({ code: 'ERR_HASH_MISMATCH' })
   })
-  // Pending: `cat` and a gateway's answer for these belong to the issues on the command and the gateway.
+  // Pending: a gateway's answer for these. The command's are in packages/cli.
 })
 
 describe('[F44] hash functions', () => {
