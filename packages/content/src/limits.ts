@@ -52,3 +52,6 @@ export const readBytes = 4 * chunkBytesDefault
 
 /** Files of a tree that are read and written at once. */
 export const treeFilesMax = 32
+
+/** Nodes of a DAG that a reader knows of and has not read: about 30 MB. A DAG of shared blocks may name any number in a few kilobytes. */
+export const nodesAheadMax = 65_536

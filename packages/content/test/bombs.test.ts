@@ -52,3 +52,23 @@ test.each(['cat', 'tree', 'export'] as const)(
     await expect(all()).rejects.toMatchObject({ name: 'AbortError' })
   }
 )
+
+test('a reader that stands still has only so many nodes waiting for it, however wide a DAG is', async () => {
+  const root = await bomb('file', 12, 1000)
+  let asked = 0
+  const counting = {
+    get: async (cid: CID): Promise<Uint8Array> => {
+      asked++
+      // Never within the same turn, so that requests are told from each other.
+      await new Promise((resolve) => setImmediate(resolve))
+      return await source.get(cid)
+    }
+  }
+  const reading = exportCar(counting, root, { duplicates: true })
+  await reading.next()
+  await reading.next()
+  for (let turn = 0; turn < 3000; turn++) await new Promise((resolve) => setImmediate(resolve))
+  // 65,536 nodes wait after 66 blocks of a thousand links; few more are under way by then.
+  expect(asked).toBeLessThan(150)
+  await reading.return(undefined)
+})

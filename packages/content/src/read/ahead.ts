@@ -99,6 +99,8 @@ class Walk<C, V> {
   #floor = 0
   #filling = false
   #loadsOfTurn = 0
+  /** Nodes that are known and not consumed yet. */
+  #nodes = 0
   #turn: Promise<void> | undefined
   #wake: (() => void) | undefined
 
@@ -160,6 +162,7 @@ class Walk<C, V> {
     if (this.#cursor === head) this.#cursor = head.next
     this.#head = head.next
     head.next = undefined
+    this.#nodes--
     this.#recharge(head, 0)
   }
 
@@ -203,6 +206,8 @@ class Walk<C, V> {
   #pass(entry: Entry<C, V>): boolean {
     if (entry.state === 'idle') {
       if (this.#options.skip?.(entry.planned) === true) return true
+      // Each block that is opened may name thousands more: only so many wait, however small they claim to be.
+      if (this.#nodes >= limits.nodesAheadMax) return false
       if (this.#inFlight >= this.#blocksMax || !this.#fits(entry.planned)) return false
       this.#start(entry, this.#estimate(entry.planned))
     } else if (entry.state === 'loading') {
@@ -240,7 +245,14 @@ class Walk<C, V> {
   #startNextWide(from: Entry<C, V>): void {
     let entry: Entry<C, V> | undefined = from
     for (let hops = 0; entry !== undefined && entry.state !== 'idle' && hops < 8; hops++) entry = entry.next
-    if (entry === undefined || entry.state !== 'idle' || !isWide(entry.planned) || this.#inFlight >= this.#blocksMax) return
+    if (
+      entry === undefined ||
+      entry.state !== 'idle' ||
+      !isWide(entry.planned) ||
+      this.#inFlight >= this.#blocksMax ||
+      this.#nodes >= limits.nodesAheadMax
+    )
+      return
     if (this.#options.skip?.(entry.planned) !== true) this.#start(entry, limits.assumedInnerBytes)
   }
 
@@ -337,6 +349,7 @@ class Walk<C, V> {
   }
 
   #insert(planned: readonly Planned<C>[], parent: Entry<C, V> | undefined, after: Entry<C, V> | undefined): Entry<C, V> | undefined {
+    this.#nodes += planned.length
     let next = after
     for (let i = planned.length - 1; i >= 0; i--) next = entryOf<C, V>(planned[i] as Planned<C>, parent, i, next)
     return next
