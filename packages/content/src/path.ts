@@ -1,5 +1,12 @@
 import { CID, InvalidCidError } from '@shardswap/interface'
+import { base16 } from 'multiformats/bases/base16'
+import { base32 } from 'multiformats/bases/base32'
 import { base36 } from 'multiformats/bases/base36'
+import { base58btc } from 'multiformats/bases/base58'
+import { base64url } from 'multiformats/bases/base64'
+
+/** The forms of a CID that a path can hold, as Kubo takes them; base64 itself has slashes. CIDv0 is told by its length. */
+const bases = base32.decoder.or(base58btc.decoder).or(base36.decoder).or(base16.decoder).or(base64url.decoder)
 
 /** A root, and the names below it. */
 export interface ContentPath {
@@ -9,7 +16,7 @@ export interface ContentPath {
 
 function parseCid(text: string): CID {
   try {
-    return text.startsWith(base36.prefix) ? CID.parse(text, base36) : CID.parse(text)
+    return CID.parse(text, bases)
   } catch (cause) {
     throw new InvalidCidError(`"${text.slice(0, 200)}" is not a CID`, { cause })
   }

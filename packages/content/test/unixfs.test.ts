@@ -2,6 +2,11 @@ import * as dagPb from '@ipld/dag-pb'
 import { multihashOf } from '@shardswap/hashes'
 import { CID } from '@shardswap/interface'
 import { Node } from 'ipfs-unixfs'
+import { base16 } from 'multiformats/bases/base16'
+import { base32 } from 'multiformats/bases/base32'
+import { base36 } from 'multiformats/bases/base36'
+import { base58btc } from 'multiformats/bases/base58'
+import { base64url } from 'multiformats/bases/base64'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { describe, expect, it } from 'vitest'
 import { add, type AddSource, cat, exportCar, linksOf, ls, parsePath, resolve, tree } from '../src/index.ts'
@@ -277,6 +282,15 @@ describe('paths', () => {
     for (const text of ['', '/', 'nonsense', '/ipfs/', '/ipns/example.com', '../etc']) {
       expect(() => parsePath(text)).toThrow(expect.objectContaining({ name: 'InvalidCidError' }))
     }
+  })
+
+  it('begin with a CID in any base that a path can hold', () => {
+    const cid = CID.parse(root)
+    for (const base of [base16, base32, base36, base58btc, base64url]) {
+      expect(parsePath(`${cid.toString(base.encoder as typeof base32.encoder)}/x`)).toEqual({ root: cid, segments: ['x'] })
+    }
+    const v0 = 'QmReRTvohDK1pcGQxmyVupzFgUpAAMmYTskGx8ZrisYBeY'
+    expect(parsePath(v0).root.toString()).toBe(v0)
   })
 
   it('name what is missing', async () => {
