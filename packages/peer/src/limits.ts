@@ -10,6 +10,8 @@ export interface PeerLimits {
   readonly wantsInFlightMax: number
   /** Wants left standing at one peer that said DONT_HAVE, at most. */
   readonly standingWantsMax: number
+  /** Bytes of want-blocks in flight at one peer whose bandwidth × delay is small or not known. */
+  readonly inFlightBytesPerPeerStart: number
   /** Bytes of want-blocks in flight at one peer, at most. */
   readonly inFlightBytesPerPeerMax: number
   /** Bytes of want-blocks in flight over all peers, at most: what can arrive at once. */
@@ -64,6 +66,7 @@ export const defaultLimits: PeerLimits = {
   wantsInFlightStart: 8,
   wantsInFlightMax: 512,
   standingWantsMax: 256,
+  inFlightBytesPerPeerStart: 4 * MiB,
   inFlightBytesPerPeerMax: 12 * MiB,
   inFlightBytesMax: 64 * MiB,
   getManyBytesMax: 32 * MiB,

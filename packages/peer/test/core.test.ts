@@ -92,6 +92,21 @@ describe('the fetching core', () => {
     expect(asks(c.decide(0))).toHaveLength(3)
   })
 
+  it('[B15] lets the bytes in flight at a peer follow its bandwidth and delay', () => {
+    const c = core([A])
+    for (let i = 0; i < 64; i++) c.addWant(0, at(i).cid, at(i).key, 0)
+    c.decide(0)
+    const peer = c.peers.get(A)!
+    peer.limit = 64
+    // Blocks are taken for 256 KiB: 16 fit into 4 MiB, 40 into twice 50 ms at 100 MiB a second.
+    c.decide(1)
+    expect(peer.inFlight).toBe(16)
+    peer.latencyMinMs = 50
+    peer.bytesPerMs = (100 * 1024 * 1024) / 1000
+    c.decide(2)
+    expect(peer.inFlight).toBe(40)
+  })
+
   it('moves a want on when a peer says DONT_HAVE, and says so in no error', () => {
     const c = core([A, B])
     c.addWant(0, at(0).cid, at(0).key, 0)

@@ -1,7 +1,7 @@
 import type { Random } from '@shardswap/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { PeerState, SessionState, Want } from './state.ts'
-import { expectedMs } from './timing.ts'
+import { expectedMs, windowBytes } from './timing.ts'
 
 /** Where a want goes next. */
 export type Placement =
@@ -34,7 +34,7 @@ function isAllowed(peer: PeerState, session: SessionState, nowMs: number): boole
 /** Whether one more want-block fits into the peer's limits. */
 export function hasSpace(peer: PeerState, bytes: number, limits: PeerLimits): boolean {
   if (peer.inFlight >= peer.limit) return false
-  return peer.inFlight === 0 || peer.inFlightBytes + bytes <= limits.inFlightBytesPerPeerMax
+  return peer.inFlight === 0 || peer.inFlightBytes + bytes <= windowBytes(peer, limits)
 }
 
 /** `open`: may be asked now. `refused`: said DONT_HAVE. `waiting`: an answer is out. A number: not before it. */

@@ -77,6 +77,15 @@ export function isStillArriving(peer: PeerState, sequence: number, limits: PeerL
 }
 
 /**
+ * Bytes that a peer may have in flight (B15): twice what its rate delivers in its
+ * shortest latency, from a floor that fills a short link to the limit.
+ */
+export function windowBytes(peer: PeerState, limits: PeerLimits): number {
+  const bandwidthDelay = (peer.bytesPerMs ?? 0) * (peer.latencyMinMs ?? 0)
+  return Math.min(limits.inFlightBytesPerPeerMax, Math.max(limits.inFlightBytesPerPeerStart, 2 * bandwidthDelay))
+}
+
+/**
  * When the peer would have answered one more want, in milliseconds from now:
  * what it has ahead, at a rate between its own and the median of all.
  *
