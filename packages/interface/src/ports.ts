@@ -67,11 +67,16 @@ export async function readBlock(store: ReadableStore, cid: CID, options?: AbortO
   }
   const first = chunks[0]
   if (chunks.length === 1 && first !== undefined) return first
+  return joinBytes(chunks, length)
+}
+
+/** Copies parts of `length` bytes in all behind each other. */
+export function joinBytes(parts: readonly Uint8Array[], length: number): Uint8Array {
   const bytes = new Uint8Array(length)
   let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.byteLength
+  for (const part of parts) {
+    bytes.set(part, offset)
+    offset += part.byteLength
   }
   return bytes
 }

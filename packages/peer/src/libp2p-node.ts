@@ -4,10 +4,9 @@ import { identify } from '@libp2p/identify'
 import type { Libp2p } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
+import { readBufferBytesMax } from './network/frame-reader.ts'
 import type { PeerInit } from './types.ts'
 
-/** More than the widest window of Yamux (16 MiB), so that a paused stream is not reset. */
-const readBufferBytesMax = 17 * 1024 * 1024
 /** Connections accepted a second from one host; peers of a local cluster all come from 127.0.0.1. */
 const inboundConnectionsPerSMax = 200
 /** Connections being set up at once; the rest are refused. */

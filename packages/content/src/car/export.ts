@@ -1,6 +1,6 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { isIdentity } from '@shardswap/hashes'
-import type { AbortOptions, BlockSource, CID } from '@shardswap/interface'
+import { type AbortOptions, type BlockSource, type CID, joinBytes } from '@shardswap/interface'
 import { type Planned, readAhead } from '../read/ahead.ts'
 import { type Link, linksOf } from './links.ts'
 
@@ -25,13 +25,7 @@ function varint(value: number): Uint8Array {
 function join(...parts: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const part of parts) length += part.byteLength
-  const joined = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    joined.set(part, at)
-    at += part.byteLength
-  }
-  return joined
+  return joinBytes(parts, length)
 }
 
 function planOf({ cid, dagBytes }: Link): Planned<undefined> {

@@ -12,7 +12,7 @@ export interface FrameReaderPorts {
 }
 
 /** Frames wait unread for so many bytes more than the window of Yamux lets in (16 MiB), else pausing resets the stream. */
-const readBufferBytesMax = 17 * 1024 * 1024
+export const readBufferBytesMax = 17 * 1024 * 1024
 
 /** Reads Bitswap frames off one incoming stream, with back-pressure: it pauses the stream while frames are being taken in. */
 export class FrameReader {

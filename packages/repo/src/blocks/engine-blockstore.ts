@@ -9,7 +9,8 @@ import {
   NotFoundError,
   StoppedError,
   TooLargeError,
-  UnknownHashError
+  UnknownHashError,
+  joinBytes
 } from '@shardswap/interface'
 import type { InputPair, Pair } from 'interface-blockstore'
 import { code as rawCode } from 'multiformats/codecs/raw'
@@ -271,11 +272,5 @@ async function collect(source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>)
     if (length > storedBytesMax) throw new TooLargeError(`a block has ${length} bytes or more; the store takes up to ${storedBytesMax}`)
     parts.push(part)
   }
-  const bytes = new Uint8Array(length)
-  let offset = 0
-  for (const part of parts) {
-    bytes.set(part, offset)
-    offset += part.byteLength
-  }
-  return bytes
+  return joinBytes(parts, length)
 }
