@@ -154,8 +154,11 @@ test('Ctrl-C ends a command with 130 and nothing on standard output', async () =
   const repo = await newRepo()
   const running = start(['add'], { repo })
   running.child.stdin.write('the end of this never comes')
-  // The repo is locked once the command is at work.
-  await expect.poll(async () => (await run(['id'], { repo })).code, { timeout: 120_000 }).toBe(1)
+  // The lock file names the command once it is at work. To ask by another command would take the
+  // lock for a moment itself, and the first one could find the repo locked.
+  const holder = async (): Promise<string> => await readFile(join(repo, 'repo.lock'), 'utf8').catch(() => '')
+  await expect.poll(async () => (await holder()).trim(), { timeout: 120_000 }).toBe(String(running.child.pid))
+  expect((await run(['id'], { repo })).code).toBe(1)
   running.child.kill('SIGINT')
   expect(await running.finished).toEqual({ code: 130, stdout: '', stderr: '', bytes: Buffer.alloc(0) })
   expect((await run(['id'], { repo })).code).toBe(0)
