@@ -1,1 +1,1 @@
-export {}
+export type { Policy, PolicyOptions, Rule, World } from './policy.ts'

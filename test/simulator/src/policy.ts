@@ -1,0 +1,42 @@
+import type { BlockKey, PeerKey, Random } from '@shardswap/interface'
+import type { ExchangeCore } from '@shardswap/broker'
+
+/** Rules that the checkers hold a core to; a policy that is built otherwise is let off those it names. */
+export type Rule =
+  /** Invariant 3: never more want-blocks in flight at a peer than `queueWantsMax`. */
+  | 'limits'
+  /** Invariant 4: no want stands twice at one peer. */
+  | 'one-at-a-peer'
+  /** Invariant 5: no second want-block of a want while one is in flight within its deadline, bar backups that were paid for. */
+  | 'backups'
+  /** Invariant 11: after the last session has ended nothing is held and nothing stands at any remote. */
+  | 'gauges'
+  /** Invariant 2: every want ends. */
+  | 'wants-end'
+  /** Invariant 10: no session starves. */
+  | 'fair-turns'
+
+/** What the simulated world knows and no real peer can: for the policy `oracle` alone. */
+export interface World {
+  /** Whether the peer has the block and would send it if asked now. */
+  delivers(peer: PeerKey, key: BlockKey): boolean
+  /** Milliseconds until a block of so many bytes, asked of the peer now, would be here, were the link idle; Infinity where it never comes. */
+  deliveryMs(peer: PeerKey, bytes: number): number
+}
+
+export interface PolicyOptions {
+  /** Seeded; the only source of chance. */
+  readonly random: Random
+  readonly world: World
+}
+
+/** A way to choose who is asked for what, as a whole fetching half. */
+export interface Policy {
+  /** As in `--policy`. */
+  readonly name: string
+  /** One line: what it does, and whose way it is. */
+  readonly summary: string
+  readonly exempt?: readonly Rule[]
+  /** One core for one node of one run. Anything that it keeps lives in the core it returns. */
+  create(options: PolicyOptions): ExchangeCore
+}
