@@ -1,10 +1,10 @@
 import type { ComponentLogger, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AbortOptions, Block, BlockSource, CID, GetBlockOptions } from '@shardswap/interface'
+import type { ServeLimits } from '@shardswap/server'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { PeerLimits } from './limits.ts'
-import type { ServeLimits } from './serve/limits.ts'
 
 /** A peer that routing names as having a block, with the addresses that it knows. */
 export interface Provider {

@@ -1,1 +1,10 @@
-export {}
+/**
+ * @packageDocumentation
+ * The serving half as a pure machine: ledgers, whom to serve next, what goes
+ * into a message. No store, stream, clock or timer.
+ */
+export { Engine, type Sending, type ServeGauges } from './engine.ts'
+export type { Ledger } from './ledger.ts'
+export { defaultServeLimits, sendTimeoutMs, verifyServeLimits, type ServeLimits } from './limits.ts'
+export type * from './types.ts'
+export type { Envelope, Want } from './want.ts'

@@ -48,7 +48,7 @@ describe('purity', () => {
     ['process.hrtime()', 'uses process']
   ])('finds %s', (expression, expected) => {
     const text = `export const x = (f: () => void): unknown => ${expression}\n`
-    for (const path of ['packages/protocol/src/a.ts', 'packages/peer/src/fetch/core.ts', 'packages/peer/src/serve/ledger.ts']) {
+    for (const path of ['packages/protocol/src/a.ts', 'packages/peer/src/fetch/core.ts', 'packages/server/src/ledger.ts']) {
       expect(messages(impurities(parse(path, text)))).toContain(`1 ${expected}`)
     }
     expect(impurities(parse('packages/peer/src/node.ts', text))).toEqual([])

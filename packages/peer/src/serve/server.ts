@@ -1,12 +1,9 @@
 import type { CID, PeerKey } from '@shardswap/interface'
 import type { DecodedMessage } from '@shardswap/protocol'
+import { Engine, sendTimeoutMs, verifyServeLimits } from '@shardswap/server'
+import type { Envelope, Sending, ServeGauges, ServeLimits, Want } from '@shardswap/server'
 import type { LedgerStat, ServeStat } from '../types.ts'
-import { Engine } from './engine.ts'
-import type { Sending, ServeGauges } from './engine.ts'
-import { sendTimeoutMs, verifyServeLimits } from './limits.ts'
-import type { ServeLimits } from './limits.ts'
 import type { LocalBlocks, ServerLinks } from './types.ts'
-import type { Envelope, Want } from './want.ts'
 
 /** What a server needs from around it. */
 export interface ServerPorts {

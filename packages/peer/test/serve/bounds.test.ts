@@ -1,6 +1,6 @@
 import { InvalidParametersError, peerKey } from '@shardswap/interface'
+import { defaultServeLimits, sendTimeoutMs, verifyServeLimits } from '@shardswap/server'
 import { describe, expect, it } from 'vitest'
-import { defaultServeLimits, sendTimeoutMs, verifyServeLimits } from '../../src/serve/limits.ts'
 import { alice, block, blocks, bob, message, Scene, want } from './scene.ts'
 import type { TestBlock } from './scene.ts'
 

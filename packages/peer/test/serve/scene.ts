@@ -2,11 +2,11 @@ import { MemoryBlockstore } from 'blockstore-core'
 import { CID, peerKey } from '@shardswap/interface'
 import type { PeerKey } from '@shardswap/interface'
 import type { DecodedMessage, OutgoingMessage, WantlistEntry } from '@shardswap/protocol'
+import type { ServeLimits } from '@shardswap/server'
 import type { MultihashDigest } from 'multiformats'
 import { identity } from 'multiformats/hashes/identity'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { Server } from '../../src/serve/server.ts'
-import type { ServeLimits } from '../../src/serve/limits.ts'
 import type { LocalBlocks, ServerLinks } from '../../src/serve/types.ts'
 
 export interface TestBlock {

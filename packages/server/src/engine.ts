@@ -1,8 +1,8 @@
 import { assert, blockKey, cidBytesMax } from '@shardswap/interface'
 import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
-import type { BitswapMessage, OutgoingBlock, OutgoingMessage, WantlistEntry } from '@shardswap/protocol'
 import { Ledger } from './ledger.ts'
 import type { ServeLimits } from './limits.ts'
+import type { Answer, AnsweredBlock, AskedEntry, AskingMessage } from './types.ts'
 import { cidKey, Want } from './want.ts'
 import type { Batch, Envelope } from './want.ts'
 
@@ -19,7 +19,7 @@ export interface ServeGauges {
 /** What to hand to the link. */
 export interface Sending {
   readonly envelope: Envelope
-  readonly message: OutgoingMessage
+  readonly message: Answer
   readonly bytes: number
 }
 
@@ -85,7 +85,7 @@ export class Engine {
   }
 
   /** Takes a peer's wants and cancels. */
-  message(peer: PeerKey, message: BitswapMessage): void {
+  message(peer: PeerKey, message: AskingMessage): void {
     const { entries, full } = message
     // An empty full list clears, but not where it merely accompanies blocks: old Go servers send it so.
     const clears = full && (entries.length > 0 || (message.blocks.length === 0 && message.presences.length === 0))
@@ -93,7 +93,7 @@ export class Engine {
     const ledger = this.#ledgers.get(peer) ?? this.#open(peer)
     if (!ledger) return
     if (clears) ledger.clear()
-    const asked: WantlistEntry[] = []
+    const asked: AskedEntry[] = []
     for (const entry of entries) {
       if (entry.cid.bytes.length > cidBytesMax) continue
       if (entry.cancel) ledger.cancel(cidKey(entry.cid))
@@ -206,7 +206,7 @@ export class Engine {
     const envelope = ledger?.prepared
     if (!ledger || !envelope?.ready || ledger.sending) return undefined
     ledger.prepared = undefined
-    const blocks: OutgoingBlock[] = []
+    const blocks: AnsweredBlock[] = []
     for (const [index, want] of envelope.wants.entries()) {
       if (want.state !== 'reading') continue
       const bytes = envelope.blocks[index]
@@ -296,7 +296,7 @@ export class Engine {
     return { ledgers: this.#ledgers.size, wants, lookups: this.#lookupsWaiting, indexedBlocks, queuedBytes, responseBytes }
   }
 
-  #arrive(ledger: Ledger, asked: readonly WantlistEntry[]): void {
+  #arrive(ledger: Ledger, asked: readonly AskedEntry[]): void {
     const room = Math.min(this.#limits.lookupsPerPeerMax - ledger.lookups.length, this.#limits.lookupsMax - this.#lookupsWaiting)
     const chosen = asked.length <= room ? undefined : highest(asked, room)
     const batch: Batch = { left: 0 }
@@ -409,7 +409,7 @@ export class Engine {
 }
 
 /** Marks (1) the `count` entries of highest priority, earlier ones first among equals. */
-function highest(entries: readonly WantlistEntry[], count: number): Uint8Array {
+function highest(entries: readonly AskedEntry[], count: number): Uint8Array {
   const marks = new Uint8Array(entries.length)
   if (count <= 0) return marks
   const priorities = Int32Array.from(entries, (entry) => entry.priority).sort()

@@ -1,7 +1,7 @@
 import { assert } from '@shardswap/interface'
 import type { PeerKey } from '@shardswap/interface'
-import type { WantlistEntry } from '@shardswap/protocol'
 import type { ServeLimits } from './limits.ts'
+import type { AskedEntry } from './types.ts'
 import { cidKey, WantQueue } from './want.ts'
 import type { Announcement, CidKey, Envelope, Want } from './want.ts'
 
@@ -187,7 +187,7 @@ export class Ledger {
   }
 
   /** DONT_HAVE for a want that is not kept, where it was asked for. */
-  refuseEntry(entry: WantlistEntry): void {
+  refuseEntry(entry: AskedEntry): void {
     if (!entry.sendDontHave || this.#announcements.size >= this.#limits.presencesPerPeerMax) return
     const key = cidKey(entry.cid)
     if (this.wants.has(key) || this.arrived.has(key)) return

@@ -1,6 +1,6 @@
 import type { BlockKey, CID } from '@shardswap/interface'
-import type { Presence, WantType } from '@shardswap/protocol'
 import type { Ledger } from './ledger.ts'
+import type { Presence, WantType } from './types.ts'
 
 declare const cidKeyBrand: unique symbol
 
