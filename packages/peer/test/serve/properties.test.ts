@@ -1,5 +1,4 @@
 import { peerKey } from '@shardswap/interface'
-import type { CID } from '@shardswap/interface'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { block, blocks, cancel, message, Scene, want } from './scene.ts'
@@ -15,28 +14,6 @@ const entryOf = fc.record({
   wantType: fc.constantFrom('block' as const, 'have' as const),
   sendDontHave: fc.boolean(),
   priority: fc.integer({ min: -3, max: 3 })
-})
-
-it('each want gets exactly one answer', async () => {
-  const input = fc.tuple(
-    fc.uniqueArray(entryOf, { selector: (entry) => entry.index }),
-    fc.array(fc.boolean(), { minLength: 24, maxLength: 24 })
-  )
-  await fc.assert(
-    fc.asyncProperty(input, async ([entries, here]) => {
-      const scene = new Scene({ envelopeBytesTarget: 5000 })
-      await scene.store.put(...pool.filter((_, index) => here[index]))
-      const peer = peerKey('client')
-      await scene.ask(peer, ...entries.map(({ index, ...over }) => want(at(index).cid, over)))
-      const expected = entries.flatMap(({ index, wantType, sendDontHave }) => {
-        const text = at(index).cid.toString()
-        if (here[index]) return [wantType === 'block' || at(index).bytes.length <= 1024 ? `block ${text}` : `have ${text}`]
-        return sendDontHave ? [`dont-have ${text}`] : []
-      })
-      expect(scene.answers(peer).sort()).toEqual(expected.sort())
-    }),
-    runs
-  )
 })
 
 type Step =
@@ -144,38 +121,6 @@ it('whatever happens: wants stay in their limit, credit is what was written, and
       for (let peer = 0; peer < 4; peer++) scene.server.peerDisconnected(peerKey(`peer ${peer}`))
       expect(Object.values(scene.server.gauges())).toEqual([0, 0, 0, 0, 0, 0])
       await scene.server.stop()
-    }),
-    runs
-  )
-})
-
-it('a want that stands is for a block that is missing, once everything could be sent', async () => {
-  const input = fc.array(
-    fc.oneof(
-      entryOf.map((entry) => ({ entry })),
-      fc.nat(pool.length - 1).map((put) => ({ put }))
-    ),
-    { maxLength: 40 }
-  )
-  await fc.assert(
-    fc.asyncProperty(input, async (events) => {
-      const scene = new Scene({ envelopeBytesTarget: 5000, lookupBatchMax: 2 })
-      const peer = peerKey('client')
-      const here = new Set<string>()
-      const asked = new Map<string, CID>()
-      for (const event of events) {
-        if ('put' in event) {
-          here.add(at(event.put).cid.toString())
-          await act(scene, { type: 'put', index: event.put }, { on: false })
-        } else {
-          const { index, ...over } = event.entry
-          asked.set(at(index).cid.toString(), at(index).cid)
-          scene.tell(peer, message([want(at(index).cid, over)]))
-        }
-      }
-      await scene.settle()
-      const standing = scene.server.ledger(peer)?.wants.map((cid) => cid.toString()) ?? []
-      expect(standing.sort()).toEqual([...asked.keys()].filter((text) => !here.has(text)).sort())
     }),
     runs
   )

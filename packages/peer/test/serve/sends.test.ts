@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { alice, block, blocks, bob, cancel, message, Scene, want, wantHave } from './scene.ts'
+import { alice, block, blocks, bob, message, Scene, want, wantHave } from './scene.ts'
 import type { TestBlock } from './scene.ts'
 
 const KiB = 1024
@@ -47,55 +47,6 @@ describe('what a failed send costs', () => {
     expect(scene.server.ledger(alice)?.wants.length).toBe(1)
   })
 
-  it('what was read ahead is let go, and read again', async () => {
-    const scene = new Scene({ sendTriesMax: 1, envelopeBytesTarget: 4000 })
-    const all = await blocks(8, 2000)
-    await scene.store.put(...all)
-    scene.links.hold(alice)
-    scene.links.outcome = () => false
-    await scene.ask(alice, ...all.map(({ cid }) => want(cid)))
-    expect(scene.server.gauges().responseBytes).toBe(8000)
-    scene.links.release(alice)
-    await scene.settle()
-    expect(scene.links.sent.length).toBe(1)
-    expect(scene.server.gauges()).toMatchObject({ responseBytes: 0, queuedBytes: 16_000 })
-    scene.links.outcome = () => true
-    scene.server.peerConnected(alice)
-    await scene.settle()
-    expect(scene.server.ledger(alice)).toMatchObject({ wants: [], blocksSent: 8 })
-  })
-
-  it('a new connection brings all its tries back', async () => {
-    const scene = new Scene()
-    const { cid, bytes } = await block(1, 2000)
-    await scene.store.put({ cid, bytes })
-    scene.links.outcome = () => false
-    await scene.ask(alice, want(cid))
-    scene.server.peerConnected(alice)
-    await scene.settle()
-    for (let time = 0; time < 5; time++) {
-      vi.advanceTimersByTime(1000)
-      await scene.settle()
-    }
-    expect(scene.links.sent.length).toBe(4)
-  })
-
-  it('a DONT_HAVE that failed is not sent again once the block is here', async () => {
-    const scene = new Scene()
-    const { cid, bytes } = await block(1, 2000)
-    scene.links.hold(alice)
-    scene.links.outcome = () => false
-    await scene.ask(alice, want(cid, { sendDontHave: true }))
-    await scene.store.put({ cid, bytes })
-    scene.server.blockArrived(cid, bytes.length)
-    scene.links.release(alice)
-    await scene.settle()
-    scene.links.outcome = () => true
-    vi.advanceTimersByTime(100)
-    await scene.settle()
-    expect(scene.answers(alice)).toEqual([`dont-have ${cid.toString()}`, `block ${cid.toString()}`])
-  })
-
   it('a disconnect ends the wait for the next try', async () => {
     const scene = new Scene()
     const { cid, bytes } = await block(1, 2000)
@@ -105,33 +56,6 @@ describe('what a failed send costs', () => {
     expect(vi.getTimerCount()).toBe(1)
     scene.server.peerDisconnected(alice)
     expect(vi.getTimerCount()).toBe(0)
-  })
-
-  it('a message re-arms a peer that was given up', async () => {
-    const scene = new Scene({ sendTriesMax: 1 })
-    const [first, second] = (await blocks(2, 2000)) as [TestBlock, TestBlock]
-    await scene.store.put(first, second)
-    scene.links.outcome = () => false
-    await scene.ask(alice, want(first.cid))
-    scene.links.outcome = () => true
-    await scene.ask(alice, want(second.cid))
-    expect(scene.server.ledger(alice)).toMatchObject({ wants: [], blocksSent: 2 })
-  })
-
-  it('a cancel while the send fails frees the want', async () => {
-    const scene = new Scene()
-    const { cid, bytes } = await block(1, 2000)
-    await scene.store.put({ cid, bytes })
-    scene.links.hold(alice)
-    scene.links.outcome = () => false
-    await scene.ask(alice, want(cid))
-    await scene.ask(alice, cancel(cid))
-    scene.links.release(alice)
-    await scene.settle()
-    vi.advanceTimersByTime(100)
-    await scene.settle()
-    expect(scene.links.sent.length).toBe(1)
-    expect(scene.server.ledger(alice)?.wants).toEqual([])
   })
 
   it('a send is given up after its time, and the timer goes with it', async () => {

@@ -1,0 +1,190 @@
+import { blockKey } from '@shardswap/interface'
+import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
+import { Engine, verifyServeLimits } from '../src/index.ts'
+import type { Answer, AskedEntry, AskingMessage, Envelope, Sending, ServeLimits, Want } from '../src/index.ts'
+import type { TestBlock } from './asks.ts'
+
+/** A message with these entries; `over` says what else it holds. */
+export function message(entries: readonly AskedEntry[], over: Partial<AskingMessage> = {}): AskingMessage {
+  return { full: false, entries, blocks: [], presences: [], ...over }
+}
+
+/** Blocks by multihash, and how many were read. */
+class Store {
+  readonly #blocks = new Map<BlockKey, Uint8Array>()
+  reads = 0
+  /** What the engine is told a block's size is. */
+  size = (cid: CID): number | undefined => this.#blocks.get(blockKey(cid))?.length
+
+  put(...all: readonly TestBlock[]): void {
+    for (const { cid, bytes } of all) this.#blocks.set(blockKey(cid), bytes)
+  }
+
+  get(cid: CID): Uint8Array | undefined {
+    this.reads++
+    return this.#blocks.get(blockKey(cid))
+  }
+}
+
+interface Sent {
+  readonly peer: PeerKey
+  readonly message: Answer
+}
+
+interface Send extends Sent {
+  readonly sending: Sending
+  aborted: boolean
+}
+
+/**
+ * An engine with all that it waits for, as data: sizes being looked up, blocks
+ * being read, messages being written, retries. Nothing ends by itself; `turn`
+ * ends one thing, `settle` all that can end. A held peer's sends do not.
+ */
+export class Scene {
+  readonly engine: Engine
+  readonly store = new Store()
+  readonly sent: Sent[] = []
+  /** Whether a send could be written; true by default. */
+  outcome: (sent: Sent) => boolean = () => true
+  nowMs = 0
+  readonly #held = new Set<PeerKey>()
+  readonly #lookups: Want[][] = []
+  readonly #readings: Envelope[] = []
+  readonly #sends: Send[] = []
+  readonly #retries = new Map<PeerKey, number>()
+
+  constructor(limits: Partial<ServeLimits> = {}) {
+    this.engine = new Engine(verifyServeLimits(limits))
+  }
+
+  tell(peer: PeerKey, message: AskingMessage): void {
+    this.engine.message(peer, message)
+  }
+
+  ask(peer: PeerKey, ...entries: readonly AskedEntry[]): void {
+    this.tell(peer, message(entries))
+    this.settle()
+  }
+
+  /** Puts blocks into the store and says so. */
+  arrive(...all: readonly TestBlock[]): void {
+    this.store.put(...all)
+    for (const { cid, bytes } of all) this.engine.blockArrived(cid, bytes.length)
+  }
+
+  disconnect(peer: PeerKey): void {
+    this.engine.disconnected(peer)
+    this.#retries.delete(peer)
+    for (const send of this.#sends) if (send.peer === peer) send.aborted = true
+  }
+
+  hold(peer: PeerKey): void {
+    this.#held.add(peer)
+  }
+
+  release(peer: PeerKey): void {
+    this.#held.delete(peer)
+  }
+
+  /** Lets the held peer's send end that is being written now. */
+  releaseOne(peer: PeerKey): void {
+    const send = this.#sends.find((send) => send.peer === peer)
+    if (send) this.#endSend(send)
+  }
+
+  /** Sends that are being written. */
+  get sending(): number {
+    return this.#sends.length
+  }
+
+  /** Ends one thing that can end, of all such the one that `pick` names; false where there is none. */
+  turn(pick = 0): boolean {
+    const wants = this.engine.takeLookups()
+    if (wants.length > 0) this.#lookups.push(wants)
+    this.#pump()
+    const ends = [
+      ...this.#lookups.map((wants) => () => this.#endLookup(wants)),
+      ...this.#readings.map((envelope) => () => this.#endReading(envelope)),
+      ...this.#sends.filter(({ peer, aborted }) => aborted || !this.#held.has(peer)).map((send) => () => this.#endSend(send))
+    ]
+    const end = ends[pick % Math.max(1, ends.length)]
+    end?.()
+    return end !== undefined
+  }
+
+  /** Until nothing can end any more. */
+  settle(): void {
+    while (this.turn());
+  }
+
+  /** Lets so much time pass, and what follows from it happen. */
+  advance(ms: number): void {
+    this.nowMs += ms
+    for (const [peer, atMs] of Array.from(this.#retries)) {
+      if (atMs > this.nowMs) continue
+      this.#retries.delete(peer)
+      this.engine.rearm(peer)
+    }
+    this.settle()
+  }
+
+  ledger(peer: PeerKey): { wants: CID[]; blocksSent: number; bytesSent: number } | undefined {
+    const ledger = this.engine.ledger(peer)
+    return ledger && { wants: Array.from(ledger.wants.values(), ({ cid }) => cid), ...ledger.counted }
+  }
+
+  /** Text of each block and presence sent to `peer`, in order. */
+  answers(peer: PeerKey): string[] {
+    const all: string[] = []
+    for (const sent of this.sent) {
+      if (sent.peer !== peer) continue
+      for (const { cid } of sent.message.blocks) all.push(`block ${cid.toString()}`)
+      for (const { cid, presence } of sent.message.presences) all.push(`${presence} ${cid.toString()}`)
+    }
+    return all
+  }
+
+  #pump(): void {
+    for (;;) {
+      const envelope = this.engine.nextEnvelope()
+      if (!envelope) break
+      if (envelope.ready) this.#flush(envelope.ledger.peer)
+      else this.#readings.push(envelope)
+    }
+  }
+
+  #endLookup(wants: Want[]): void {
+    this.#lookups.splice(this.#lookups.indexOf(wants), 1)
+    this.engine.lookedUp(
+      wants,
+      wants.map(({ cid }) => this.store.size(cid))
+    )
+  }
+
+  #endReading(envelope: Envelope): void {
+    this.#readings.splice(this.#readings.indexOf(envelope), 1)
+    for (const [index, want] of envelope.wants.entries()) {
+      if (want.state === 'reading' && !envelope.discarded) envelope.blocks[index] = this.store.get(want.cid)
+    }
+    this.engine.blocksRead(envelope)
+    this.#flush(envelope.ledger.peer)
+  }
+
+  #flush(peer: PeerKey): void {
+    if (this.#sends.some((send) => send.peer === peer)) return
+    const sending = this.engine.startSend(peer, this.nowMs)
+    if (!sending) return
+    const send = { peer, message: sending.message, sending, aborted: false }
+    this.#sends.push(send)
+    this.sent.push(send)
+  }
+
+  #endSend(send: Send): void {
+    this.#sends.splice(this.#sends.indexOf(send), 1)
+    const ok = !send.aborted && this.outcome(send)
+    const retryMs = this.engine.sent(send.sending.envelope, ok, this.nowMs)
+    if (retryMs !== undefined) this.#retries.set(send.peer, this.nowMs + retryMs)
+    this.#flush(send.peer)
+  }
+}
