@@ -1,1 +1,5 @@
-export {}
+export { Cluster, type PeerProcess, type WitnessProcess } from './cluster.ts'
+export * from './content.ts'
+export type * from './peer-api.ts'
+export type { WantsSeen } from './want-count.ts'
+export type * from './witness-api.ts'

@@ -1,7 +1,7 @@
 /** A node in a child process: requests and answers over the IPC channel, whose end also ends the child. */
-import { fork, type ChildProcess } from 'node:child_process'
+import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import type { BitswapNode, RunningNode } from './node-api.ts'
+import type { BitswapNode } from './node-api.ts'
 
 /** How long a child may take to end by itself, in milliseconds, before it is killed: a keeper removes a folder of many files. */
 const stopMs = 20_000
@@ -73,14 +73,75 @@ export function forkScript(script: string, args: readonly string[] = []): ChildP
   return fork(url, args, { execArgv: [], env, serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 }
 
-/** Ends a child: its channel first, then by force. */
-async function endChild(child: ChildProcess, graceMs: number = stopMs): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  const timer = setTimeout(() => child.kill('SIGKILL'), graceMs)
-  if (child.connected) child.disconnect()
-  await exited
-  clearTimeout(timer)
+/** What can be done to a child process itself. */
+export interface ChildControl {
+  /** What stands in a test's title. */
+  readonly title: string
+  readonly pid: number
+  /** Ends it by closing its channel, after a while by force. Resolves once it is gone; fine to call twice. */
+  stop(): Promise<void>
+  /** `kill -9`: it ends as in a crash. Resolves once it is gone. */
+  kill(): Promise<void>
+  /** SIGSTOP: it does nothing more, its sockets stay open. */
+  freeze(): void
+  /** SIGCONT. */
+  thaw(): void
+}
+
+/** A child as a process: its end, its freezing, and that it never outlives this process. */
+class Control implements ChildControl {
+  readonly title: string
+  readonly #child: ChildProcess
+  #watch: ChildProcess | undefined
+
+  constructor(child: ChildProcess, title: string) {
+    this.#child = child
+    this.title = title
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  get #ended(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  readonly stop = async (): Promise<void> => {
+    // Frozen, it would not see its channel close.
+    if (this.#watch !== undefined) return await this.kill()
+    if (this.#ended) return
+    const exited = once(this.#child, 'exit')
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), stopMs)
+    if (this.#child.connected) this.#child.disconnect()
+    await exited
+    clearTimeout(timer)
+  }
+
+  readonly kill = async (): Promise<void> => {
+    this.#unwatch()
+    if (this.#ended) return
+    const exited = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await exited
+  }
+
+  // A frozen child does not notice that this process is gone. So a shell waits for that, and ends it.
+  readonly freeze = (): void => {
+    if (this.#ended || this.#watch !== undefined) return
+    this.#watch = spawn('sh', ['-c', `read -r _; kill -9 ${this.pid}`], { stdio: ['pipe', 'ignore', 'ignore'] })
+    this.#child.kill('SIGSTOP')
+  }
+
+  readonly thaw = (): void => {
+    this.#child.kill('SIGCONT')
+    this.#unwatch()
+  }
+
+  #unwatch(): void {
+    this.#watch?.kill('SIGKILL')
+    this.#watch = undefined
+  }
 }
 
 interface Waiter {
@@ -134,23 +195,22 @@ export async function startChild<T extends object = BitswapNode>(
   script: string,
   title: string,
   args: readonly string[] = []
-): Promise<T & Pick<RunningNode, 'title' | 'stop'>> {
+): Promise<T & ChildControl> {
   const child = forkScript(script, args)
   const channel = new Channel(child)
-  const end = async (): Promise<void> => await endChild(child)
+  const control = new Control(child, title)
   try {
     await channel.ready
   } catch (error) {
-    await end()
+    await control.stop()
     throw error
   }
-  const own = { title, stop: end }
-  return new Proxy(own, {
+  return new Proxy(control, {
     get: (target, name: string): unknown => {
-      if (name in target) return target[name as keyof typeof own]
+      if (name in target) return target[name as keyof Control]
       // An await asks every object whether it is a promise.
       if (name === 'then') return undefined
       return async (...callArgs: readonly unknown[]) => await channel.call(name, callArgs)
     }
-  }) as unknown as T & Pick<RunningNode, 'title' | 'stop'>
+  }) as unknown as T & ChildControl
 }
