@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ChildControl, startChild } from '@shardswap-test/interop/child'
 import type { PeerCommands, PeerOptions } from './peer-api.ts'
+import { startRelay, type RelayProcess } from './start-relay.ts'
 import type { WitnessCommands } from './witness-api.ts'
 
 /** What every peer of a cluster is known by. */
@@ -27,6 +28,7 @@ export type WitnessProcess = WitnessCommands & ChildControl & Known
 export class Cluster {
   readonly #children: Pick<ChildControl, 'stop'>[] = []
   readonly #folders: string[] = []
+  #relay: Promise<RelayProcess> | undefined
   #stopped = false
 
   /** Starts one of our peers. With `onDisk` it has a repo in a folder that goes with the cluster. */
@@ -46,6 +48,15 @@ export class Cluster {
   async witness(): Promise<WitnessProcess> {
     const title = `witness ${this.#children.length + 1}`
     return await this.#known(await this.keep(startChild<WitnessCommands>(script('witness'), title)))
+  }
+
+  /**
+   * The cluster's relay, in a process of its own from the first call on. Dial the address that `open` gives in place of
+   * a peer's own, and let peers behind it announce nothing.
+   */
+  async relay(): Promise<RelayProcess> {
+    this.#relay ??= this.keep(startRelay())
+    return await this.#relay
   }
 
   /** Makes another process or resource end with this cluster. */

@@ -10,6 +10,7 @@ export interface WantsSeen {
   readonly repeats: number
   /** Want-blocks that are neither answered nor cancelled. */
   readonly standingBlocks: number
+  /** The same of want-haves; a HAVE answers one, as with Go's servers. */
   readonly standingHaves: number
   /** The most want-blocks that ever stood at once. */
   readonly standingBlocksMax: number
@@ -31,7 +32,7 @@ export class WantCount {
   #blocksSent = 0
   #dontHavesSent = 0
 
-  /** A full list: what it does not name no longer stands. Returns those names, before the entries are taken. */
+  /** A full list names these, and what it does not name no longer stands; then its entries are taken. */
   restate(keys: ReadonlySet<string>): void {
     for (const standing of [this.#blocks, this.#haves]) for (const key of standing) if (!keys.has(key)) standing.delete(key)
   }
@@ -68,9 +69,9 @@ export class WantCount {
 
   /** A block is about to be written, or DONT_HAVE for it: the want is answered from here on, whenever it arrives. */
   answer(key: string, answer: 'block' | 'have' | 'dont-have'): void {
+    this.#haves.delete(key)
     if (answer === 'have') return
     this.#blocks.delete(key)
-    this.#haves.delete(key)
     if (answer === 'dont-have') this.#dontHavesSent += 1
     else this.#standingMaxBySent[++this.#blocksSent] = this.#blocks.size
   }

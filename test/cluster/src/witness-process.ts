@@ -12,6 +12,7 @@ import { decodeMessage, encodeMessages, FrameDecoder, type OutgoingMessage, prot
 import { serveCommands } from '@shardswap-test/interop/child'
 import { createLibp2p } from 'libp2p'
 import { CID } from 'multiformats/cid'
+import { pEvent } from 'p-event'
 import { Client } from './clients.ts'
 import { addFile, blocksOf } from './content.ts'
 import type { WitnessCommands, WitnessScript } from './witness-api.ts'
@@ -52,7 +53,8 @@ async function send(peer: string, message: OutgoingMessage): Promise<void> {
   streams.set(peer, opening)
   try {
     const stream = await opening
-    for (const frame of encodeMessages(message, '1.2.0')) if (!stream.send(frame)) await stream.onDrain()
+    for (const frame of encodeMessages(message, '1.2.0'))
+      if (!stream.send(frame)) await pEvent(stream, 'drain', { rejectionEvents: ['close'] })
   } catch {
     // The client went; whatever it wanted ends with it.
     streams.delete(peer)
