@@ -33,7 +33,7 @@ export class Cluster {
 
   /** Starts one of our peers. With `onDisk` it has a repo in a folder that goes with the cluster. */
   async peer({ onDisk = false, ...options }: PeerOptions & { readonly onDisk?: boolean } = {}): Promise<PeerProcess> {
-    const folder = onDisk ? { folder: join(await this.#folder(), 'repo') } : {}
+    const folder = onDisk ? { folder: await this.folder() } : {}
     const title = `peer ${this.#children.length + 1}`
     const args = [JSON.stringify({ ...folder, ...options })]
     return await this.#known(await this.keep(startChild<PeerCommands>(script('peer'), title, args)))
@@ -59,6 +59,13 @@ export class Cluster {
     return await this.#relay
   }
 
+  /** A folder for a repo, not there yet, which goes with the cluster; for a peer that is started in it again. */
+  async folder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'shardswap-cluster-'))
+    this.#folders.push(folder)
+    return join(folder, 'repo')
+  }
+
   /** Makes another process or resource end with this cluster. */
   async keep<C extends Pick<ChildControl, 'stop'>>(starting: Promise<C> | C): Promise<C> {
     const child = await starting
@@ -75,12 +82,6 @@ export class Cluster {
     this.#stopped = true
     await Promise.all(this.#children.splice(0).map(async (child) => await child.stop()))
     await Promise.all(this.#folders.splice(0).map(async (folder) => await rm(folder, { recursive: true, force: true, maxRetries: 5 })))
-  }
-
-  async #folder(): Promise<string> {
-    const folder = await mkdtemp(join(tmpdir(), 'shardswap-cluster-'))
-    this.#folders.push(folder)
-    return folder
   }
 
   // The process is asked once; afterwards its id and address are there without waiting.

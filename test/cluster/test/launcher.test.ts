@@ -53,6 +53,18 @@ test('a fetch that runs is looked at and aborted by its name', async () => {
   expect((await downloader?.stat())?.wantlist).toEqual([])
 })
 
+test('a peer on disk that was killed is started again in its folder: the same peer, with its blocks', async () => {
+  const peers = cluster()
+  const folder = await peers.folder()
+  const [before, downloader] = await Promise.all([peers.peer({ folder }), peers.peer()])
+  const added = await before.add(file)
+  await before.kill()
+  const after = await peers.peer({ folder })
+  expect(after.peer).toBe(before.peer)
+  await downloader.connect(after.address)
+  expect((await downloader.cat(added.root)).sha256).toBe(added.sha256)
+})
+
 test('a peer that announces nothing is dialled at the address that it listens on', async () => {
   const peers = cluster()
   const [quiet, other] = await Promise.all([peers.peer({ announceNothing: true }), peers.peer()])
