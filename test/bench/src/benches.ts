@@ -1,6 +1,7 @@
 import { kuboAvailable } from '@shardswap-test/interop/build-kubo'
-import { actorContender, kuboContender, type Contender, type SetUp } from './contenders.ts'
+import { actorContender, type Contender, type SetUp } from './contenders.ts'
 import type { Figures } from './figures.ts'
+import { kuboContender } from './kubo-contender.ts'
 
 /** What must hold of a ratio to a baseline, or of a figure of our own. */
 export interface Target {
@@ -43,6 +44,7 @@ const ours = actorContender({ script: 'ours' })
 const helia = actorContender({ script: 'helia' })
 const stream = actorContender({ script: 'stream' })
 const ping = actorContender({ script: 'stream', countsBytes: false })
+const undelayed = actorContender({ script: 'ours', delayMs: 0 })
 const oneProvider = actorContender({ script: 'ours', providers: 1 })
 
 /** Kubo among the baselines, where it is here or can be built here. */
@@ -99,6 +101,70 @@ const sharding: Bench = {
         { baseline: 'kubo', atLeast: 1, wanted: true }
       ]
     }))
+}
+
+/** Each way, between the downloader and every provider. */
+const wanDelayMs = 25
+
+/** Four providers behind links of these rates, in millions of bytes a second. */
+function limited(
+  title: string,
+  mbPerS: readonly number[],
+  more: { readonly frozen?: number } = {}
+): Pick<Row, 'name' | 'providers' | 'links'> {
+  return { name: `256 MiB, 4 providers: ${title}`, providers: mbPerS.length, links: { delayMs: wanDelayMs, mbPerS, ...more } }
+}
+
+const wan: Bench = {
+  name: 'wan',
+  shows: 'a 256 MiB file over links that delay 25 ms each way, through a relay: whether the links stay full',
+  figure: 'mbPerS',
+  unit: 'MB/s',
+  alsoShown: ['linkShare', 'duplicateShare', 'relayedShare', 'relayCpuS', 'downloaderCpuS', 'providersCpuS'],
+  ours,
+  rows: (scale) => {
+    const work = file(256 * mebi, 256 * kibi, scale)
+    const others = { helia, ...kubo() }
+    const noDuplicates = { figure: 'duplicateShareMax', atMost: 0.005 }
+    return [
+      {
+        name: '256 MiB, 1 provider, no other limit',
+        work,
+        providers: 1,
+        links: { delayMs: wanDelayMs },
+        baselines: { bareStream: stream, undelayed, ...others },
+        targets: [
+          { baseline: 'undelayed', atLeast: 0.85 },
+          { baseline: 'bareStream', atLeast: 0.8 },
+          { baseline: 'helia', atLeast: 2 },
+          { baseline: 'kubo', atLeast: 5 }
+        ]
+      },
+      {
+        ...limited('20 MB/s each', [20, 20, 20, 20]),
+        work,
+        baselines: others,
+        targets: [
+          { figure: 'linkShare', atLeast: 0.9 },
+          noDuplicates,
+          { baseline: 'kubo', atLeast: 1.5 },
+          { baseline: 'helia', atLeast: 4 }
+        ]
+      },
+      {
+        ...limited('three of 20 MB/s, one of 2 MB/s', [20, 20, 20, 2]),
+        work,
+        baselines: others,
+        targets: [{ figure: 'linkShare', atLeast: 0.9 }, noDuplicates]
+      },
+      {
+        ...limited('20 MB/s each, one frozen at half', [20, 20, 20, 20], { frozen: 3 }),
+        work,
+        baselines: others,
+        targets: [{ figure: 'linkShare', atLeast: 0.85 }]
+      }
+    ]
+  }
 }
 
 const smallBlocks: Bench = {
@@ -174,4 +240,4 @@ const memory: Bench = {
     }))
 }
 
-export const benches: readonly Bench[] = [throughput, sharding, smallBlocks, latency, memory]
+export const benches: readonly Bench[] = [throughput, sharding, wan, smallBlocks, latency, memory]

@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startChild } from '@shardswap-test/interop/child'
-import { startKubo, type KuboNode } from '@shardswap-test/interop/kubo'
+import { type ChildControl, startChild } from '@shardswap-test/interop/child'
 import type { Actor } from './actors/api.ts'
 import { percentile } from './figures.ts'
-import { fileContent, workBytes, type Fetched, type FileWork, type Offer, type Work } from './work.ts'
+import { openLinks, type Links, type LinkPlan } from './links.ts'
+import { workBytes, type Fetched, type Offer, type Work } from './work.ts'
 
 /** Numbers of one run, by name: `mbPerS`, `p50Ms`, … A megabyte is a million bytes. */
 export type Sample = Readonly<Record<string, number>>
@@ -15,6 +15,8 @@ export interface SetUp {
   readonly name: string
   readonly work: Work
   readonly providers: number
+  /** What lies between the downloader and its providers; left out: nothing. */
+  readonly links?: LinkPlan
 }
 
 export interface RunOptions {
@@ -28,9 +30,10 @@ export type Contender = (setUp: SetUp, options: RunOptions) => Promise<Sample>
 type Stop = { stop(): Promise<void> }
 
 /** Time for identify and the first wantlists of fresh connections, in milliseconds; before the clock starts. */
-const settleMs = 300
+export const settleMs = 300
 
-async function withChildren<T>(run: (keep: <C extends Stop>(child: Promise<C>) => Promise<C>) => Promise<T>): Promise<T> {
+/** Runs, and ends afterwards all that was kept. */
+export async function withChildren<T>(run: (keep: <C extends Stop>(child: Promise<C>) => Promise<C>) => Promise<T>): Promise<T> {
   const children: Stop[] = []
   try {
     return await run(async (starting) => {
@@ -43,7 +46,8 @@ async function withChildren<T>(run: (keep: <C extends Stop>(child: Promise<C>) =
   }
 }
 
-function sampleOf(work: Work, fetched: Fetched): Sample {
+/** The figures of a transfer, and of the links that it went through. */
+export async function sampleOf(work: Work, fetched: Fetched, links: Links | undefined): Promise<Sample> {
   const { bytes, seconds, latenciesMs, duplicateBytes } = fetched
   const blocks = work.kind === 'blocks' ? work.blocks - (work.warmUpBlocks ?? 0) : Math.ceil(work.bytes / work.leafBytes)
   const latencies = latenciesMs !== undefined && latenciesMs.length > 0
@@ -52,11 +56,13 @@ function sampleOf(work: Work, fetched: Fetched): Sample {
     blocksPerS: blocks / seconds,
     seconds,
     ...(latencies ? { p50Ms: percentile(latenciesMs, 0.5), p99Ms: percentile(latenciesMs, 0.99) } : {}),
-    ...(duplicateBytes === undefined ? {} : { duplicateShare: duplicateBytes / workBytes(work) })
+    ...(duplicateBytes === undefined ? {} : { duplicateShare: duplicateBytes / workBytes(work) }),
+    ...(await links?.sample(workBytes(work), bytes / 1e6 / seconds))
   }
 }
 
-function assertWhole(work: Work, fetched: Fetched): void {
+/** Throws where not all of the work's bytes have come. */
+export function assertWhole(work: Work, fetched: Fetched): void {
   const warmUpBytes = work.kind === 'blocks' ? (work.warmUpBlocks ?? 0) * work.blockBytes : 0
   const expected = workBytes(work) - warmUpBytes
   if (fetched.bytes !== expected) throw new Error(`got ${fetched.bytes} bytes instead of ${expected}`)
@@ -71,6 +77,8 @@ interface ActorOptions {
   readonly memory?: boolean
   /** Whether bytes are counted: a ping moves none. */
   readonly countsBytes?: boolean
+  /** The links' delay where it is not the set-up's. */
+  readonly delayMs?: number
 }
 
 let profiles = 0
@@ -100,35 +108,51 @@ function cpuUsed(before: readonly number[], after: readonly number[]): Sample {
   return { downloaderCpuS, providersCpuS: providers.reduce((sum, seconds) => sum + seconds, 0) }
 }
 
+/** Makes the content at each provider, and connects the downloader to all of them, through links where the set-up has some. */
+async function prepare(
+  downloader: Actor,
+  sources: readonly Actor[],
+  { work, links: plan }: SetUp,
+  keep: (links: Promise<Links>) => Promise<Links>
+): Promise<{ offer: Offer; links: Links | undefined }> {
+  const offers: Offer[] = []
+  const addresses: string[] = []
+  // One after another: the last one's garbage is then not all in memory at once on a small machine.
+  for (const source of sources) {
+    offers.push(await source.provide(work))
+    addresses.push((await source.addresses())[0] ?? '')
+  }
+  const links = plan === undefined ? undefined : await keep(openLinks(plan, addresses))
+  for (const address of links?.addresses ?? addresses) await downloader.connect(address)
+  await sleep(settleMs)
+  return { offer: offers[0] ?? {}, links }
+}
+
 /** Peers of one kind, each in a process of its own: providers, and one downloader. */
 export function actorContender(options: ActorOptions): Contender {
   const { script, args = [], memory = false, countsBytes = true } = options
   const url = new URL(`./actors/${script}-process.ts`, import.meta.url).href
-  return async ({ name, work, providers }, { profileFolder }) =>
+  return async (setUp, { profileFolder }) =>
     await withChildren(async (keep) => {
-      const start = async (title: string) => await keep(startChild<Actor>(url, title, args))
+      const { name, work, providers } = setUp
+      const start = async (title: string): Promise<Actor & ChildControl> => await keep(startChild<Actor>(url, title, args))
       const starting = Array.from({ length: options.providers ?? providers }, async (_, index) => await start(`provider ${index + 1}`))
       const sources = await Promise.all(starting)
       const downloader = await start('downloader')
       const actors = [downloader, ...sources]
       // Before anything is made or fetched: what is left of making blocks shall not pass for idle.
       const idle = memory ? await idleBytes(actors) : []
-      const offers: Offer[] = []
-      // One after another: the last one's garbage is then not all in memory at once on a small machine.
-      for (const source of sources) offers.push(await source.provide(work))
-      for (const source of sources) await downloader.connect((await source.addresses())[0] ?? '')
-      await sleep(settleMs)
+      const plan = setUp.links === undefined ? {} : { links: { ...setUp.links, delayMs: options.delayMs ?? setUp.links.delayMs } }
+      const { offer, links } = await prepare(downloader, sources, { ...setUp, ...plan }, keep)
       if (memory) await idleBytes(actors)
       const cpuBefore = await cpuSeconds(actors)
-      const fetched = await profiled(
-        actors,
-        profileFolder,
-        `${script}-${name.replaceAll(/\W+/g, '-')}`,
-        async () => await downloader.fetch(work, offers[0] ?? {})
-      )
+      const fetch = async (): Promise<Fetched> => await downloader.fetch(work, offer)
+      const title = `${script}-${name.replaceAll(/\W+/g, '-')}`
+      const timed = async (): Promise<Fetched> => await profiled(actors, profileFolder, title, fetch)
+      const fetched = await (links?.during(workBytes(work), sources, timed) ?? timed())
       if (countsBytes) assertWhole(work, fetched)
       const cpuAfter = await cpuSeconds(actors)
-      const sample = { ...sampleOf(work, fetched), ...cpuUsed(cpuBefore, cpuAfter) }
+      const sample = { ...(await sampleOf(work, fetched, links)), ...cpuUsed(cpuBefore, cpuAfter) }
       if (!memory) return sample
       const peaks = await Promise.all(actors.map(async (actor) => await actor.peakBytes()))
       const [downloaderMb = 0, ...providersMb] = peaks.map((peak, index) => (peak - (idle[index] ?? 0)) / 1e6)
@@ -140,48 +164,3 @@ export function actorContender(options: ActorOptions): Contender {
       }
     })
 }
-
-async function addToKubo(node: KuboNode, work: FileWork): Promise<string> {
-  const options = ['-Q', '--pin=false', '--cid-version=1', '--raw-leaves', `--chunker=size-${work.leafBytes}`]
-  return (await node.run(['add', ...options], fileContent(work.bytes))).toString('utf8').trim()
-}
-
-async function timeKubo(sources: readonly KuboNode[], args: readonly string[], work: FileWork): Promise<Sample> {
-  return await withChildren(async (keep) => {
-    const downloader = await keep(startKubo())
-    for (const source of sources) await downloader.connect((await source.addresses())[0] ?? '')
-    await sleep(settleMs)
-    const startMs = performance.now()
-    let bytes = 0
-    for await (const part of downloader.stream(args)) bytes += part.byteLength
-    const fetched = { bytes, seconds: (performance.now() - startMs) / 1000 }
-    if (args[0] === 'cat') assertWhole(work, fetched)
-    return sampleOf(work, { ...fetched, bytes: work.bytes })
-  })
-}
-
-/** As `timeKubo`; undefined where it takes longer than `secondsMax`. */
-async function timeKuboWithin(sources: readonly KuboNode[], args: readonly string[], work: FileWork, secondsMax: number) {
-  const limit = Math.ceil(secondsMax)
-  const startMs = performance.now()
-  try {
-    return await timeKubo(sources, [...args, `--timeout=${limit}s`], work)
-  } catch (error) {
-    if (performance.now() - startMs < limit * 1000) throw error
-    return undefined
-  }
-}
-
-/** Kubo at all ends. The better of `cat` and `pin add` counts, each at a downloader that has nothing yet. */
-export const kuboContender: Contender = async ({ work, providers }) =>
-  await withChildren(async (keep) => {
-    if (work.kind !== 'file') throw new Error('Kubo is measured with files only')
-    const sources = await Promise.all(Array.from({ length: providers }, async () => await keep(startKubo())))
-    const roots: string[] = []
-    for (const source of sources) roots.push(await addToKubo(source, work))
-    const root = roots[0] ?? ''
-    const cat = await timeKubo(sources, ['cat', root], work)
-    // Of small blocks `pin add` fetches but dozens a second: once it is slower than `cat`, it need not end.
-    const pin = await timeKuboWithin(sources, ['pin', 'add', '--progress=false', root], work, cat['seconds'] ?? 0)
-    return pin !== undefined && (pin['seconds'] ?? 0) < (cat['seconds'] ?? 0) ? pin : cat
-  })

@@ -24,6 +24,8 @@ export interface RowResult {
   readonly ours: Figures
   readonly baselines: Readonly<Record<string, Figures>>
   readonly ratios: Readonly<Record<string, number>>
+  /** The part of what the links could carry that ours used; where only the machine bounds them, of what a bare stream carried. */
+  readonly linkShare?: number
   readonly verdicts: readonly Verdict[]
 }
 
@@ -78,7 +80,9 @@ export async function contest(bench: Bench, options: ContestOptions): Promise<Be
         ratioOf(own[bench.figure] ?? Number.NaN, theirs[bench.figure] ?? Number.NaN)
       ])
     )
-    return { name: row.name, ours: own, baselines, ratios, verdicts: judge(row.targets, own, ratios) }
+    const linkShare = row.links === undefined ? undefined : (own['linkShare'] ?? ratios['bareStream'])
+    const share = linkShare === undefined ? {} : { linkShare }
+    return { name: row.name, ours: own, baselines, ratios, ...share, verdicts: judge(row.targets, own, ratios) }
   })
   const first = results[0] ?? { ours: {}, baselines: {}, ratios: {} }
   return { name: bench.name, ours: first.ours, baselines: first.baselines, ratios: first.ratios, rows: results }

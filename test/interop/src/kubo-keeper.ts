@@ -19,6 +19,10 @@ export interface Keeper {
   /** Starts the daemon; resolves once it is ready. */
   startDaemon(binary: string, env: Readonly<Record<string, string>>): Promise<void>
   stopDaemon(): Promise<void>
+  /** SIGSTOP: it does nothing more, its sockets stay open. */
+  freezeDaemon(): Promise<void>
+  /** SIGCONT. */
+  thawDaemon(): Promise<void>
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'shardswap-kubo-'))
@@ -55,7 +59,13 @@ const keeper: Keeper = {
     daemon = spawn(binary, ['daemon'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     await ready(daemon)
   },
-  stopDaemon
+  stopDaemon,
+  freezeDaemon: async () => {
+    daemon?.kill('SIGSTOP')
+  },
+  thawDaemon: async () => {
+    daemon?.kill('SIGCONT')
+  }
 }
 
 async function end(): Promise<void> {

@@ -33,6 +33,8 @@ const hashNames = new Map([
 export interface KuboInit {
   /** Peers that this Kubo dials and keeps: their multiaddrs, with their ids. */
   readonly peering?: readonly string[]
+  /** Announce no address (behind a relay). */
+  readonly announceNothing?: boolean
 }
 
 export interface KuboNode extends RunningNode {
@@ -42,6 +44,10 @@ export interface KuboNode extends RunningNode {
   run(args: readonly string[], input?: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<Buffer>
   /** As `run`, as a stream; ends early with an error where the command fails. */
   stream(args: readonly string[]): AsyncIterable<Uint8Array>
+  /** SIGSTOP to the daemon: it does nothing more, its connections stay open. */
+  freeze(): Promise<void>
+  /** SIGCONT. */
+  thaw(): Promise<void>
 }
 
 type Config = Record<string, unknown>
@@ -55,7 +61,13 @@ function quietConfig(config: Config, init: KuboInit): Config {
   const off = { QUIC: false, Relay: false, WebTransport: false, WebRTCDirect: false, Websocket: false }
   return {
     ...config,
-    Addresses: { ...(config['Addresses'] as Config), API: '/ip4/127.0.0.1/tcp/0', Gateway: [], Swarm: ['/ip4/127.0.0.1/tcp/0'] },
+    Addresses: {
+      ...(config['Addresses'] as Config),
+      API: '/ip4/127.0.0.1/tcp/0',
+      Gateway: [],
+      Swarm: ['/ip4/127.0.0.1/tcp/0'],
+      NoAnnounce: init.announceNothing === true ? ['/ip4/127.0.0.0/ipcidr/8'] : []
+    },
     Swarm: { ...(config['Swarm'] as Config), Transports: { Network: { ...off, TCP: true }, Security: {}, Multiplexers: {} } },
     Routing: { Type: 'none', DelegatedRouters: [] },
     Ipns: { ...(config['Ipns'] as Config), DelegatedPublishers: [] },
@@ -113,7 +125,7 @@ export async function startKubo(init: KuboInit = {}): Promise<KuboNode> {
   try {
     const folder = await keeper.folder()
     const env = environment(folder)
-    const node = new KuboCommands(binary, env, folder, async () => await keeper.stop())
+    const node = new KuboCommands(binary, env, folder, keeper)
     await node.run(['init', '--profile=test'])
     const configPath = join(folder, 'repo', 'config')
     const config = JSON.parse(await readFile(configPath, 'utf8')) as Config
@@ -129,16 +141,28 @@ export async function startKubo(init: KuboInit = {}): Promise<KuboNode> {
 /** A running daemon's commands; each is one call of `ipfs`. */
 class KuboCommands implements KuboNode {
   readonly title = 'Kubo'
-  readonly stop: () => Promise<void>
+  readonly #keeper: Keeper & Pick<RunningNode, 'stop'>
   readonly #binary: string
   readonly #env: Readonly<Record<string, string>>
   readonly folder: string
 
-  constructor(binary: string, env: Readonly<Record<string, string>>, folder: string, stop: () => Promise<void>) {
+  constructor(binary: string, env: Readonly<Record<string, string>>, folder: string, keeper: Keeper & Pick<RunningNode, 'stop'>) {
     this.#binary = binary
     this.#env = env
     this.folder = folder
-    this.stop = stop
+    this.#keeper = keeper
+  }
+
+  async stop(): Promise<void> {
+    await this.#keeper.stop()
+  }
+
+  async freeze(): Promise<void> {
+    await this.#keeper.freezeDaemon()
+  }
+
+  async thaw(): Promise<void> {
+    await this.#keeper.thawDaemon()
   }
 
   stream(args: readonly string[]): AsyncIterable<Uint8Array> {
@@ -154,8 +178,9 @@ class KuboCommands implements KuboNode {
   }
 
   async addresses(): Promise<string[]> {
-    const { Addresses } = JSON.parse(await this.#line(['id'])) as { Addresses: string[] }
-    return Addresses
+    // What is listened on, whether it is announced or not.
+    const [id, listened] = await Promise.all([this.#line(['id', '-f=<id>']), this.#line(['swarm', 'addrs', 'listen'])])
+    return listened.split('\n').map((address) => `${address.trim()}/p2p/${id}`)
   }
 
   async connect(address: string): Promise<void> {

@@ -12,7 +12,7 @@ import { balanced } from 'ipfs-unixfs-importer/layout'
 import { CID } from 'multiformats/cid'
 import { blockBytesAt, blockCids, fileContent, type FileWork, type Offer } from '../work.ts'
 import type { Actor } from './api.ts'
-import { libp2pOptions } from './libp2p-options.ts'
+import { libp2pOptions, listenAddresses } from './libp2p-options.ts'
 import { measures, timeBlocks, timeStream } from './measure.ts'
 
 /** Children of a node in a file's tree: Kubo's, so that all contenders move one and the same DAG. */
@@ -42,7 +42,7 @@ async function readBlock(cid: CID): Promise<Uint8Array> {
 
 const actor: Actor = {
   ...measures,
-  addresses: async () => helia.libp2p.getMultiaddrs().map(String),
+  addresses: async () => listenAddresses(helia.libp2p),
   connect: async (address) => {
     await helia.libp2p.dial(multiaddr(address))
   },

@@ -11,7 +11,13 @@ import { UnkeptBlockstore } from './unkept-blockstore.ts'
 
 const unkept = process.argv.includes('unkept') ? new UnkeptBlockstore() : undefined
 const blockstore = unkept ?? new MemoryBlockstore()
-const peer = await createPeer({ blockstore, listen: ['/ip4/127.0.0.1/tcp/0'] })
+// A peer that knew another's address would dial past the link that lies between them.
+const peer = await createPeer({ blockstore, listen: ['/ip4/127.0.0.1/tcp/0'], announceNothing: true, start: false })
+const listenedOn: string[] = []
+peer.libp2p.addEventListener('transport:listening', ({ detail }) => {
+  listenedOn.push(...detail.getAddrs().map((address) => `${address.toString()}/p2p/${peer.peerId.toString()}`))
+})
+await peer.start()
 
 async function addFile(work: FileWork): Promise<string> {
   const source = { path: 'file', content: fileContent(work.bytes) }
@@ -34,7 +40,7 @@ async function fetchBlocks(session: Session, work: BlocksWork, cids: readonly CI
 
 const actor: Actor = {
   ...measures,
-  addresses: async () => [...peer.addresses()],
+  addresses: async () => listenedOn,
   connect: async (address) => {
     await peer.connect(address)
   },

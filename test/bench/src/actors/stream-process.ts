@@ -7,7 +7,7 @@ import { createLibp2p } from 'libp2p'
 import { pEvent } from 'p-event'
 import { fileContent, workBytes, type Fetched } from '../work.ts'
 import type { Actor } from './api.ts'
-import { libp2pOptions } from './libp2p-options.ts'
+import { libp2pOptions, listenAddresses } from './libp2p-options.ts'
 import { measures } from './measure.ts'
 
 const protocol = '/shardswap-bench/bytes/1.0.0'
@@ -62,7 +62,7 @@ async function pingAll(times: number, warmUp: number): Promise<Fetched> {
 
 const actor: Actor = {
   ...measures,
-  addresses: async () => libp2p.getMultiaddrs().map(String),
+  addresses: async () => listenAddresses(libp2p),
   connect: async (address) => {
     provider = multiaddr(address)
     await libp2p.dial(provider)
