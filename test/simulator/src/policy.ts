@@ -3,6 +3,8 @@ import type { ExchangeCore } from '@shardswap/broker'
 
 /** Rules that the checkers hold a core to; a policy that is built otherwise is let off those it names. */
 export type Rule =
+  /** Messages make sense: no key twice in one, no want-have where they are not known, nothing that nobody waits for. */
+  | 'commands'
   /** Invariant 3: never more want-blocks in flight at a peer than `queueWantsMax`. */
   | 'limits'
   /** Invariant 4: no want stands twice at one peer. */

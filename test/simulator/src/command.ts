@@ -1,0 +1,136 @@
+import { parseArgs } from 'node:util'
+import { namesLike, scenarios, scenariosCalled } from './catalogue.ts'
+import { RunFailure } from './checkers/violation.ts'
+import type { Policy } from './policy.ts'
+import { policies } from './registry.ts'
+import { familyJsonOf, jsonOf, linesOf } from './report.ts'
+import type { Scenario } from './scenario.ts'
+import { ours, seedsOf, simulate, type Simulation } from './simulate.ts'
+
+const help = `pnpm simulate SCENARIO [options]   run the production cores on a virtual clock and network
+pnpm simulate --list               name the scenarios and policies
+
+SCENARIO is a scenario or a family of them; of a name with a slash the part behind it will do.
+  --policy A,B   policies to run, by name; "all" for every one [shardswap, or what the scenario compares]
+  --seed N       the first seed [1]
+  --runs N       how many seeds [10, or what the scenario says; 1 with --seed]
+  --json         one JSON object as the last line
+  --check        exit code 1 where a target is missed
+  --help         this text
+
+The same scenario, policy and seed give the same run, byte for byte; the hash of its trace is printed.
+Exit codes: 0 done, 1 a rule was broken or a target missed, 2 wrong usage.`
+
+export interface Output {
+  out(line: string): void
+  error(line: string): void
+}
+
+class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Runs the command. Returns its exit code. */
+export function runCommand(args: readonly string[], output: Output): number {
+  try {
+    return execute(args, output)
+  } catch (error) {
+    if (error instanceof UsageError || (error instanceof TypeError && 'code' in error)) {
+      output.error(`${error.message}\n\n${help}`)
+      return 2
+    }
+    throw error
+  }
+}
+
+function execute(args: readonly string[], output: Output): number {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      policy: { type: 'string' },
+      seed: { type: 'string' },
+      runs: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      check: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false }
+    }
+  })
+  if (values.help) output.out(help)
+  else if (values.list) for (const line of listLines()) output.out(line)
+  if (values.help || values.list) return 0
+  const [name, ...others] = positionals
+  if (name === undefined || others.length > 0) throw new UsageError('one scenario, please')
+  const chosen = scenariosCalled(name)
+  if (chosen.length === 0) throw new UsageError(`no scenario is called "${name}"${alternatives(namesLike(name))}`)
+  const seed = wholeNumber('seed', values.seed) ?? 1
+  const runs = wholeNumber('runs', values.runs) ?? (values.seed === undefined ? undefined : 1)
+  if (runs === 0) throw new UsageError('--runs must be at least 1')
+  const simulations: Simulation[] = []
+  for (const scenario of chosen) {
+    const simulation = simulated(scenario, policiesFor(scenario, values.policy), seedsOf(scenario, seed, runs), output)
+    if (simulation !== undefined) simulations.push(simulation)
+  }
+  if (values.json) output.out(JSON.stringify(finalJson(name, simulations)))
+  if (simulations.length < chosen.length) return 1
+  const isMet = simulations.every(({ verdicts }) => verdicts.every((verdict) => verdict.isMet))
+  return values.check && !isMet ? 1 : 0
+}
+
+/** One scenario, with its lines for people; a failed run is told, and the next scenario has its turn. */
+function simulated(scenario: Scenario, chosen: readonly Policy[], seeds: readonly number[], output: Output): Simulation | undefined {
+  try {
+    const simulation = simulate(scenario, chosen, seeds)
+    for (const line of linesOf(simulation)) output.out(line)
+    return simulation
+  } catch (error) {
+    if (!(error instanceof RunFailure)) throw error
+    output.error(error.message)
+    return undefined
+  }
+}
+
+function finalJson(name: string, simulations: readonly Simulation[]): object {
+  const [only] = simulations
+  return only !== undefined && simulations.length === 1 && only.scenario.family !== name ? jsonOf(only) : familyJsonOf(name, simulations)
+}
+
+function policiesFor(scenario: Scenario, asked: string | undefined): Policy[] {
+  if (asked === 'all') return [...policies.values()]
+  const names = asked?.split(',') ?? scenario.policies ?? [ours]
+  return names.map((name) => {
+    const policy = policies.get(name)
+    if (policy === undefined) throw new UsageError(`no policy is called "${name}"${alternatives([...policies.keys()])}`)
+    return policy
+  })
+}
+
+function wholeNumber(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new UsageError(`--${name} must be a whole number, not "${text}"`)
+  return value
+}
+
+function alternatives(names: readonly string[]): string {
+  return names.length === 0 ? '; pnpm simulate --list names them' : `; there are ${names.join(', ')}`
+}
+
+function line(name: string, summary: string): string {
+  return `  ${name.padEnd(70)}${summary}`
+}
+
+function listLines(): string[] {
+  const families = new Map<string, Scenario[]>()
+  for (const scenario of scenarios) {
+    const family = scenario.family ?? ''
+    families.set(family, [...(families.get(family) ?? []), scenario])
+  }
+  const lines = ['scenarios:']
+  for (const [family, members] of families) {
+    if (family !== '') lines.push(line(family, `${members.length} scenarios:`))
+    for (const { name, summary } of members) lines.push(line(family === '' ? name : `  ${name}`, summary))
+  }
+  return [...lines, 'policies:', ...[...policies.values()].map(({ name, summary }) => line(name, summary))]
+}

@@ -1,0 +1,153 @@
+import type { CID, PeerKey } from '@shardswap/interface'
+import { defaultServeLimits, Engine, type Envelope, type ServeGauges, type Want } from '@shardswap/server'
+import type { SimulatedBlock } from '../engine/block.ts'
+import type { VirtualClock } from '../engine/clock.ts'
+import type { Message } from '../engine/message.ts'
+import { bytesOfLength } from './bytes.ts'
+
+export interface ServingPorts {
+  readonly clock: VirtualClock
+  /** Milliseconds of each look-up and each read of the store; many run at once. */
+  readonly storeDelayMs: number
+  /** The block, where it is in this node's store. */
+  find(cid: CID): SimulatedBlock | undefined
+  block(cid: CID): SimulatedBlock
+  send(peer: PeerKey, message: Message, written: (ok: boolean) => void): void
+}
+
+interface Reading {
+  readonly envelope: Envelope
+  next: number
+  left: number
+}
+
+/** The production serving engine, with the virtual store and network where the peer has its own. */
+export class Serving {
+  readonly #ports: ServingPorts
+  readonly #engine = new Engine(defaultServeLimits)
+  readonly #known = new Set<PeerKey>()
+  readonly #reading: Reading[] = []
+  #readers = 0
+  #lookups = 0
+  #isPumpPlanned = false
+
+  constructor(ports: ServingPorts) {
+    this.#ports = ports
+  }
+
+  gauges(): ServeGauges {
+    return this.#engine.gauges()
+  }
+
+  /** A message with a wantlist. The engine hears of a peer when it first asks: most connected peers never do. */
+  receive(peer: PeerKey, message: Message): void {
+    if (!this.#known.has(peer)) {
+      this.#known.add(peer)
+      this.#engine.connected(peer)
+    }
+    this.#engine.message(peer, message)
+    this.#lookUp()
+    this.#pump()
+  }
+
+  disconnect(peer: PeerKey): void {
+    if (!this.#known.delete(peer)) return
+    this.#engine.disconnected(peer)
+    this.#pump()
+  }
+
+  /** A block is in this node's store from now on. */
+  blockArrived(block: SimulatedBlock): void {
+    this.#engine.blockArrived(block.cid, block.bytes)
+    if (this.#isPumpPlanned) return
+    this.#isPumpPlanned = true
+    this.#ports.clock.in(0, () => {
+      this.#isPumpPlanned = false
+      this.#pump()
+    })
+  }
+
+  #lookUp(): void {
+    while (this.#lookups < defaultServeLimits.lookupBatchesMax) {
+      const wants = this.#engine.takeLookups()
+      if (wants.length === 0) return
+      this.#lookups += 1
+      this.#afterStore(() => this.#lookedUp(wants))
+    }
+  }
+
+  #lookedUp(wants: readonly Want[]): void {
+    this.#lookups -= 1
+    this.#engine.lookedUp(
+      wants,
+      wants.map((want) => this.#ports.find(want.cid)?.bytes)
+    )
+    if (this.#ports.storeDelayMs === 0) return
+    this.#lookUp()
+    this.#pump()
+  }
+
+  #pump(): void {
+    for (;;) {
+      const envelope = this.#engine.nextEnvelope()
+      if (envelope === undefined) break
+      if (envelope.ready) this.#flush(envelope.ledger.peer)
+      else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })
+    }
+    while (this.#readers < defaultServeLimits.readsMax) {
+      const reading = this.#reading[0]
+      if (reading === undefined) break
+      this.#read(reading)
+    }
+  }
+
+  #read(reading: Reading): void {
+    const index = reading.next++
+    if (reading.next === reading.envelope.wants.length) this.#reading.shift()
+    const want = reading.envelope.wants[index] as Want
+    this.#readers += 1
+    this.#afterStore(() => {
+      this.#readers -= 1
+      const { envelope } = reading
+      if (want.state === 'reading' && !envelope.discarded) {
+        const block = this.#ports.find(want.cid)
+        envelope.blocks[index] = block === undefined ? undefined : bytesOfLength(block.bytes)
+      }
+      if (--reading.left > 0) return
+      this.#engine.blocksRead(envelope)
+      this.#flush(envelope.ledger.peer)
+      this.#pump()
+    })
+  }
+
+  #flush(peer: PeerKey): void {
+    const { clock } = this.#ports
+    const sending = this.#engine.startSend(peer, clock.nowMs())
+    if (sending === undefined) return
+    const { blocks, presences, pendingBytes } = sending.message
+    const message: Message = {
+      full: false,
+      entries: [],
+      blocks: blocks.map(({ cid }) => ({ block: this.#ports.block(cid), isSound: true })),
+      presences: presences.map(({ cid, presence }) => ({ block: this.#ports.block(cid), presence })),
+      pendingBytes
+    }
+    this.#ports.send(peer, message, (ok) => {
+      const retryMs = this.#engine.sent(sending.envelope, ok, clock.nowMs())
+      if (retryMs !== undefined) {
+        clock.in(retryMs, () => {
+          this.#engine.rearm(peer)
+          this.#pump()
+        })
+      }
+      this.#flush(peer)
+      this.#pump()
+    })
+  }
+
+  /** A store without delay answers at once: an event each would only make runs longer. */
+  #afterStore(run: () => void): void {
+    if (this.#ports.storeDelayMs === 0) run()
+    else this.#ports.clock.in(this.#ports.storeDelayMs, run)
+  }
+}

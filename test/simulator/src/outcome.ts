@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import type { RunResult } from './run-result.ts'
+import type { Scenario } from './scenario.ts'
+import { median, medianInterval, quantile } from './statistics.ts'
+
+/** Numbers of one run, by name. */
+export type RunFigures = Readonly<Record<string, number>>
+
+/** What all runs of one policy gave. */
+export interface PolicyOutcome {
+  /** Medians over the runs. */
+  readonly figures: RunFigures
+  /** Of each median, where it lies with 95 % confidence. */
+  readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>
+  readonly perRun: readonly RunFigures[]
+  /** Over the hashes of the runs, in order. */
+  readonly traceHash: string
+}
+
+/** The figures that every scenario has, and its own. */
+export function runFigures(scenario: Scenario, run: RunResult): RunFigures {
+  const latencies: number[] = []
+  const sum = { wantBlocks: 0, wantHaves: 0, blocks: 0, bytes: 0, duplicateBytes: 0, duplicateBlocks: 0, firstCopies: 0, unaskedBlocks: 0 }
+  const more = { messagesOut: 0, messagesIn: 0, blocksIn: 0, timeouts: 0, giveUps: 0, searches: 0 }
+  for (const figures of run.fetchers.values()) {
+    for (const latencyMs of figures.latenciesMs) latencies.push(latencyMs)
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += figures[name]
+    for (const name of Object.keys(more) as (keyof typeof more)[]) more[name] += figures[name]
+  }
+  let failed = 0
+  for (const job of run.jobs) failed += job.failed
+  return {
+    seconds: run.seconds,
+    p50Ms: quantile(latencies, 0.5),
+    p95Ms: quantile(latencies, 0.95),
+    p99Ms: quantile(latencies, 0.99),
+    p999Ms: quantile(latencies, 0.999),
+    wantBlocksPerBlock: sum.wantBlocks / sum.blocks,
+    wantHavesPerBlock: sum.wantHaves / sum.blocks,
+    duplicateShare: sum.duplicateBytes / sum.bytes,
+    duplicateBlocks: sum.duplicateBlocks,
+    firstCopies: sum.firstCopies,
+    unaskedBlocks: sum.unaskedBlocks,
+    messages: more.messagesOut,
+    ...more,
+    failed,
+    ...scenario.fields?.(run)
+  }
+}
+
+export function outcomeOf(perRun: readonly RunFigures[], hashes: readonly string[]): PolicyOutcome {
+  const figures: Record<string, number> = {}
+  const intervals: Record<string, readonly [number, number]> = {}
+  for (const name of Object.keys(perRun[0] ?? {})) {
+    const values = perRun.map((run) => run[name] ?? NaN)
+    figures[name] = median(values)
+    intervals[name] = medianInterval(values)
+  }
+  return { figures, intervals, perRun, traceHash: hashOf(hashes) }
+}
+
+/** One hash over several, in order. */
+export function hashOf(hashes: readonly string[]): string {
+  if (hashes.length === 1) return hashes[0] as string
+  const hash = createHash('sha256')
+  for (const one of hashes) hash.update(one)
+  return hash.digest('hex')
+}

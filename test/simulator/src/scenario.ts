@@ -1,0 +1,106 @@
+import type { Random } from '@shardswap/interface'
+import type { Distribution } from './engine/random.ts'
+import type { Fault } from './nodes/faults.ts'
+import type { Pattern } from './pattern.ts'
+import type { Rule } from './policy.ts'
+import type { PolicyOutcome } from './outcome.ts'
+import type { RunResult } from './run-result.ts'
+
+/** A node by its group and its place in it, from 0. */
+export type NodeName = readonly [group: string, place: number]
+
+/** Whether a node has a block when the run begins. Called once for each node that serves and each block, in order. */
+export type Holding = (block: number, place: number, nodesInGroup: number, random: Random) => boolean
+
+export interface NodeGroup {
+  readonly name: string
+  readonly count: number
+  /** Nothing where it is left out. */
+  readonly holds?: Holding
+  /** 1.1.0 knows neither HAVE nor DONT_HAVE. */
+  readonly protocol?: '1.2.0' | '1.1.0'
+  readonly fault?: Fault
+  /** What all links out of one node share. */
+  readonly uplinkBytesPerS?: number
+  /** Of each look-up and each read of its store. */
+  readonly storeDelayMs?: number
+  /** Not there until an event says so. */
+  readonly isAway?: boolean
+  /** Known to routing only: nobody is connected to it when the run begins. */
+  readonly isUnconnected?: boolean
+}
+
+/** One direction between two nodes; each number is drawn once for each direction. */
+export interface LinkPlan {
+  /** One way. */
+  readonly delayMs: Distribution
+  /** Drawn for each message and added. */
+  readonly jitterMs?: Distribution
+  /** No limit where it is left out. */
+  readonly bytesPerS?: Distribution
+  /** Seconds of silence that may be made up for at once; 0 is a wire. */
+  readonly burstS?: number
+  /** Share of messages that vanish. */
+  readonly lossShare?: number
+}
+
+/** Someone who fetches. */
+export interface Job {
+  readonly node: NodeName
+  readonly pattern: Pattern
+  /** Blocks in the order in which they are asked for: from, and up to but without. */
+  readonly blocks: readonly [from: number, to: number]
+  readonly startMs?: number
+  /** It ends then, whatever is missing; else it ends when it has everything. */
+  readonly abortAtMs?: number
+  /** Only these are asked. */
+  readonly fixedPeers?: readonly NodeName[]
+}
+
+/** Something that happens to the world; what is due after the last job has ended does not. */
+export type WorldEvent = { readonly atMs: number } & (
+  | { readonly kind: 'join' | 'leave'; readonly node: NodeName }
+  /** The connection goes with all that is under way, and comes back. */
+  | { readonly kind: 'reset'; readonly one: NodeName; readonly other: NodeName; readonly backAfterMs: number }
+  /** The connection stands and carries nothing; or carries again. */
+  | { readonly kind: 'cut'; readonly one: NodeName; readonly other: NodeName; readonly isCut: boolean }
+  | { readonly kind: 'fault'; readonly node: NodeName; readonly fault: Fault | undefined }
+  | { readonly kind: 'put'; readonly node: NodeName; readonly block: number }
+)
+
+/** One thing that must hold, and whether it does. */
+export interface Verdict {
+  readonly what: string
+  readonly isMet: boolean
+}
+
+/** A world, what is fetched in it, and what must come of it. */
+export interface Scenario {
+  readonly name: string
+  /** One line. */
+  readonly summary: string
+  /** Scenarios that run together under one name. */
+  readonly family?: string
+  readonly nodes: readonly NodeGroup[]
+  readonly blocks: { readonly count: number; readonly bytes: number | ((index: number) => number) }
+  /** Of a direction, by the groups at its ends. */
+  link(from: string, to: string): LinkPlan
+  readonly jobs: readonly Job[] | ((random: Random) => readonly Job[])
+  readonly events?: (random: Random) => readonly WorldEvent[]
+  /** How long routing takes to name who holds a block; it knows nobody where this is left out. */
+  readonly routingMs?: number
+  /** By then everything must be over. */
+  readonly limitMs: number
+  /** Seeds run where nobody says how many; 10 where this is left out. */
+  readonly runs?: { readonly count: number; readonly because: string }
+  /** Rules that this world makes impossible to keep or to see, with the reason. */
+  readonly exempt?: Partial<Record<Rule, string>>
+  /** Numbers of its own, of one run. */
+  readonly fields?: (run: RunResult) => Readonly<Record<string, number>>
+  /** What must hold for our policy. */
+  readonly target?: (ours: PolicyOutcome, all: ReadonlyMap<string, PolicyOutcome>) => readonly Verdict[]
+  /** Policies that run where nobody names any; ours alone where this is left out. */
+  readonly policies?: readonly string[]
+  /** What today's boxo needs for it, in seconds. */
+  readonly boxoSeconds?: number
+}

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { jain, median, medianInterval, quantile } from '../src/statistics.ts'
+
+it('takes quantiles between the two nearest numbers', () => {
+  expect(median([3, 1, 2])).toBe(2)
+  expect(median([4, 1, 2, 3])).toBe(2.5)
+  expect(quantile([10, 20], 0.25)).toBe(12.5)
+  expect(median([])).toBeNaN()
+})
+
+it('bounds a median by the numbers that hold it in 95 of 100 cases', () => {
+  // Of ten, the second and the ninth hold it in 97.9 of 100; the third and the eighth in 89.
+  expect(medianInterval([10, 9, 8, 7, 6, 5, 4, 3, 2, 1])).toEqual([2, 9])
+  // Of twenty, the sixth and the fifteenth: 95.9 of 100.
+  expect(medianInterval(Array.from({ length: 20 }, (_, index) => index + 1))).toEqual([6, 15])
+  expect(medianInterval([5, 1, 3])).toEqual([1, 5])
+  expect(medianInterval([7])).toEqual([7, 7])
+})
+
+it('measures fairness as Jain does', () => {
+  expect(jain([5, 5, 5, 5])).toBe(1)
+  expect(jain([1, 0, 0, 0])).toBe(0.25)
+})
