@@ -21,7 +21,18 @@ import { Network } from './network/network.ts'
 import { Server } from './serve/server.ts'
 import type { ServerLinks } from './serve/types.ts'
 import { type LocalStore, localStore } from './store.ts'
-import type { ConnectedPeer, GetManyOptions, GetOptions, LedgerStat, Peer, PeerInit, PeerStat, Session, SessionInit } from './types.ts'
+import type {
+  ConnectedPeer,
+  GetManyOptions,
+  GetOptions,
+  LedgerStat,
+  Peer,
+  PeerGauges,
+  PeerInit,
+  PeerStat,
+  Session,
+  SessionInit
+} from './types.ts'
 
 /** A clock that never jumps. */
 const nowMs = (): number => performance.now()
@@ -193,6 +204,18 @@ export class ShardswapPeer implements Peer {
       peers,
       wantlist: this.wantlist(),
       connectedPeers: this.#network.connectedPeers
+    }
+  }
+
+  gauges(): PeerGauges {
+    const fetch = this.#fetcher.gauges()
+    const serve = this.#server?.gauges()
+    return {
+      ...fetch,
+      sessions: fetch.sessions - (this.#own === undefined ? 0 : 1),
+      searches: this.#search.running,
+      clientWants: (serve?.wants ?? 0) + (serve?.lookups ?? 0),
+      clientBytes: (serve?.queuedBytes ?? 0) + (serve?.responseBytes ?? 0)
     }
   }
 

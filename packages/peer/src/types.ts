@@ -115,6 +115,26 @@ export interface LedgerStat {
   readonly blocksReceived: number
 }
 
+/** Sizes of what a peer holds for its callers and its clients. All are 0 once nobody waits for anything and all sessions are closed. */
+export interface PeerGauges {
+  /** Sessions that are open, without the peer's own. */
+  readonly sessions: number
+  /** Blocks that callers wait for, on their way into the store included. */
+  readonly blocksAwaited: number
+  /** Blocks wanted from peers. */
+  readonly wants: number
+  /** Wants that stand at peers, counted once for each peer. */
+  readonly wantsAtPeers: number
+  /** Verified blocks on their way into the store. */
+  readonly storeBacklogBytes: number
+  /** Searches in routing. */
+  readonly searches: number
+  /** Wants of clients that stand here, or whose size is being looked up. */
+  readonly clientWants: number
+  /** Bytes of blocks that wait to be sent, or are being sent. */
+  readonly clientBytes: number
+}
+
 export interface ConnectedPeer {
   readonly peer: string
   readonly addr: string
@@ -145,6 +165,7 @@ export interface Peer extends BlockSource {
   connections(): readonly ConnectedPeer[]
   addresses(): readonly string[]
   stat(): PeerStat
+  gauges(): PeerGauges
   wantlist(): readonly CID[]
   ledger(peer: PeerId | string): LedgerStat | undefined
 }

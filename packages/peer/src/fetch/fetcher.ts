@@ -16,7 +16,7 @@ import { type DecodedMessage, keep, type WireBlock } from '@shardswap/protocol'
 import type { Logger } from '@libp2p/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { LocalStore } from '../store.ts'
-import type { FetchProgress, GetOptions } from '../types.ts'
+import type { FetchProgress, GetOptions, PeerGauges } from '../types.ts'
 import { abortError, onAbort } from './abort.ts'
 import { type Command, FetchCore, type Standing } from './core.ts'
 import { type Entry, sessionsOf, type Waiter } from './entries.ts'
@@ -92,6 +92,19 @@ export class Fetcher {
     clearImmediate(this.#immediate)
     this.#immediate = undefined
     this.#timer = undefined
+  }
+
+  /** Sizes of what is held for callers; see PeerGauges. */
+  gauges(): Pick<PeerGauges, 'sessions' | 'blocksAwaited' | 'wants' | 'wantsAtPeers' | 'storeBacklogBytes'> {
+    let wantsAtPeers = 0
+    for (const peer of this.#core.peers.values()) wantsAtPeers += peer.asks.size
+    return {
+      sessions: this.#core.sessions.size,
+      blocksAwaited: this.#entries.size,
+      wants: this.#core.wants.size,
+      wantsAtPeers,
+      storeBacklogBytes: this.#backlogBytes
+    }
   }
 
   /** CIDs that somebody waits for now. */

@@ -23,6 +23,11 @@ export class Search {
     this.#log = log
   }
 
+  /** Searches that run now. */
+  get running(): number {
+    return this.#running.size
+  }
+
   start(cid: CID): void {
     const text = cid.toString()
     const routing = this.#routing
