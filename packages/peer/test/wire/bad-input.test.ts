@@ -143,7 +143,7 @@ describe('floods', () => {
     expect(await exceeded()).toEqual([])
   }, 240_000)
 
-  it('1,000,000 wants from one peer, which reads no answer', async () => {
+  it('[F20] 1,000,000 wants from one peer, which reads no answer', async () => {
     enemy.deaf = true
     const stream = await openStream(await enemy.dial(peer.address))
     for (let message = 0; message < 100; message++) {

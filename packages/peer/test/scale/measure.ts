@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Peer, PeerGauges } from '../../src/index.ts'
+
+/** Bytes that are in use in this process once garbage is gone. It needs --expose-gc. */
+export async function liveBytes(): Promise<number> {
+  const { gc } = globalThis
+  if (gc === undefined) throw new Error('run with --expose-gc')
+  // What ends in callbacks after a collection (weak references, sockets) is garbage only for the next one.
+  for (let round = 0; round < 3; round++) {
+    await gc({ execution: 'async', type: 'major' })
+    await sleep(20)
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+/** Timers that keep the process alive. */
+export function timers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout' || name === 'Immediate').length
+}
+
+/** What a peer holds that it should not hold when idle. */
+function held(peer: Peer): Partial<PeerGauges> {
+  return Object.fromEntries(Object.entries(peer.gauges()).filter(([, value]) => value !== 0))
+}
+
+/** Waits until no peer holds anything for anybody; gives up after `withinMs`, for what is held then is the finding. */
+export async function idle(peers: readonly Peer[], withinMs = 5000): Promise<Partial<PeerGauges>[]> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const all = peers.map(held).filter((gauges) => Object.keys(gauges).length > 0)
+    if (all.length === 0 || performance.now() > deadline) return all
+    await sleep(10)
+  }
+}

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest'
+import { expectClean, scale, workMs } from './scale.ts'
+
+it(
+  '[F22] one session fetches 100,000 blocks from 10 peers that come and go, in memory that does not grow',
+  { timeout: workMs },
+  async () => {
+    const findings = await scale('bigSession', { wants: 100_000, providers: 10, churnEveryMs: 1000 })
+    expectClean(findings)
+    expect(findings.counts['blocks']).toBe(100_000)
+    expect(findings.counts['disconnects']).toBeGreaterThan(2)
+    const [base = 0, at20k = 0, , , , at100k = 0, after = 0] = findings.liveBytes
+    expect(at100k).toBeLessThan(at20k * 1.1)
+    // What is learnt of peers stays, in bounds: past wants and counts, some 400 KiB for each of ten at both ends.
+    expect(after).toBeLessThan(base + 16 * 1024 * 1024)
+  }
+)
+
+it(
+  '[F22] 50,000 wants that nobody serves take a window at each of 20 peers, and are kept once, not for each peer',
+  { timeout: workMs },
+  async () => {
+    const wants = 50_000
+    const many = await scale('manyPending', { wants, providers: 20 })
+    const few = await scale('manyPending', { wants, providers: 2 })
+    for (const findings of [many, few]) {
+      expectClean(findings)
+      const { counts } = findings
+      expect(counts).toMatchObject({ pending: wants, aborted: wants, standingAfter: 0 })
+      expect(counts['standingMost']).toBeGreaterThan(0)
+      expect(counts['standingMost']).toBeLessThanOrEqual(1024)
+    }
+    const grown = ({ liveBytes: [base = 0, open = 0] }: typeof many): number => open - base
+    expect(grown(many)).toBeLessThan(grown(few) * 1.5)
+    for (const { liveBytes } of [many, few]) {
+      const [base = 0, open = 0, after = 0] = liveBytes
+      expect(after - base).toBeLessThan((open - base) * 0.1)
+    }
+  }
+)
+
+it('100,000 wants of one session at once all end, and memory returns', { timeout: workMs }, async () => {
+  const findings = await scale('allAtOnce', { wants: 100_000, rounds: 1 })
+  expectClean(findings)
+  expect(findings.counts['blocks']).toBe(100_000)
+  const [before = 0, after = 0] = findings.liveBytes
+  // Compiled code and what is learnt of two peers; a byte for each want would be a tenth of a megabyte.
+  expect(after).toBeLessThan(before * 1.1)
+})
+
+it('1,000 sessions at once all end, and memory is what it was after the first time', { timeout: workMs }, async () => {
+  const findings = await scale('sessionsAtOnce', { sessions: 1000, blocks: 20, rounds: 2 })
+  expectClean(findings)
+  expect(findings.counts).toMatchObject({ ended: 2000, blocks: 40_000 })
+  const [, first = 0, second = 0] = findings.liveBytes
+  expect(second).toBeLessThan(first * 1.05)
+})
+
+it('10,000 sessions, one after the other, all end, and leave nothing behind', { timeout: workMs }, async () => {
+  const findings = await scale('sessionsInTurn', { sessions: 10_000, blocks: 1 })
+  expectClean(findings)
+  expect(findings.counts['blocks']).toBe(10_000)
+  const [, , second = 0] = findings.liveBytes
+  expect(findings.liveBytes.at(-1)).toBeLessThan(second * 1.05)
+})
