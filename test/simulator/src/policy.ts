@@ -30,6 +30,10 @@ export interface PolicyOptions {
   /** Seeded; the only source of chance. */
   readonly random: Random
   readonly world: World
+  /** Those of the policy itself, or those of ours for all, so that choice and timeouts are told apart; its own where this is left out. */
+  readonly deadlines?: 'own' | 'ours' | undefined
+  /** Message queues of all nodes that live in one process, as in go-bitswap's benchmarks; the node's own where this is left out. */
+  readonly queuesInProcess?: number | undefined
 }
 
 /** A way to choose who is asked for what, as a whole fetching half. */
