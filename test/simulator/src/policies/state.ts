@@ -12,7 +12,7 @@ export type WantType = 'want-block' | 'want-have'
  * - `queued`: its line waits in the peer's outbox. - `open`: it is out and not answered.
  * - `have`, `dont-have`: what the peer said. - `late`: it had its time and still stands there.
  */
-export type AskPhase = 'queued' | 'open' | 'have' | 'dont-have' | 'late'
+type AskPhase = 'queued' | 'open' | 'have' | 'dont-have' | 'late'
 
 /** What one peer was asked about one want; it stands at the remote until it is cancelled. */
 export interface Ask {

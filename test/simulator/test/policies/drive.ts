@@ -58,7 +58,7 @@ export class Drive {
   }
 
   open(id = 1, fixed?: string): this {
-    const fixedPeers = fixed === undefined ? undefined : new Set([...fixed] as PeerKey[])
+    const fixedPeers = fixed === undefined ? undefined : new Set(fixed.split('') as PeerKey[])
     this.core.openSession(id, { fixedPeers }, this.nowMs)
     return this.decide()
   }
