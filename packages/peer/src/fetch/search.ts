@@ -6,6 +6,8 @@ import type { Provider, Routing } from '../types.ts'
 /** Searches that run at once; more are dropped, for each session asks again later. */
 const searchesMax = 8
 const searchTimeoutMs = 10_000
+/** Providers looked at in one search, for each one that may be taken: the same, and ourselves, may be named without end. */
+const namedPerProviderMax = 10
 
 /** Looks providers up in routing and connects to them; what fails is logged with its reason and skipped. */
 export class Search {
@@ -45,13 +47,16 @@ export class Search {
 
   async #run(routing: Routing, cid: CID): Promise<void> {
     const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(searchTimeoutMs)])
-    const dials: Promise<void>[] = []
+    const dials = new Map<string, Promise<void>>()
+    let named = 0
     for await (const provider of routing.findProviders(cid, { signal })) {
       signal.throwIfAborted()
-      if (!provider.id.equals(this.#libp2p.peerId)) dials.push(this.#dial(provider, signal))
-      if (dials.length >= this.#limits.providersMax) break
+      const id = provider.id.toString()
+      if (!provider.id.equals(this.#libp2p.peerId) && !dials.has(id)) dials.set(id, this.#dial(provider, signal))
+      named += 1
+      if (dials.size >= this.#limits.providersMax || named >= namedPerProviderMax * this.#limits.providersMax) break
     }
-    await Promise.all(dials)
+    await Promise.all(dials.values())
   }
 
   async #dial(provider: Provider, signal: AbortSignal): Promise<void> {

@@ -10,6 +10,8 @@ export type Order =
   | { readonly type: 'has'; readonly cid: Uint8Array }
   | { readonly type: 'connect'; readonly address: string }
   | { readonly type: 'stat'; readonly peer?: string }
+  /** Its event loop stands still for so long, from the order on. Answered before. */
+  | { readonly type: 'hang'; readonly ms: number }
   | { readonly type: 'stop' }
 
 export type Report =
@@ -69,6 +71,11 @@ export class PeerChild {
 
   async stat(peer?: string): Promise<Extract<Report, { type: 'stat' }>> {
     return this.tell(peer === undefined ? { type: 'stat' } : { type: 'stat', peer }, 'stat')
+  }
+
+  /** Stops the process where it stands, or lets it go on: its connections stay. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(name)
   }
 
   async stop(): Promise<void> {

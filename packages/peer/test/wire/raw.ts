@@ -54,7 +54,7 @@ export class RawPeer {
     await libp2p.handle(
       versions.map((version) => ids[version]),
       handler,
-      { maxInboundStreams: 1024 }
+      { maxInboundStreams: 1024, maxOutboundStreams: 1024 }
     )
     await libp2p.start()
     return peer
@@ -68,8 +68,9 @@ export class RawPeer {
     return this.#libp2p.getMultiaddrs()[0]?.toString() ?? ''
   }
 
-  async dial(address: string): Promise<Connection> {
-    return this.#libp2p.dial(multiaddr(address))
+  /** `isNew`: even where a connection exists. */
+  async dial(address: string, isNew = false): Promise<Connection> {
+    return this.#libp2p.dial(multiaddr(address), { force: isNew })
   }
 
   get connections(): Connection[] {
