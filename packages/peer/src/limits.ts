@@ -56,6 +56,12 @@ export interface PeerLimits {
   readonly openStreamTimeoutMs: number
   /** Tries to open a stream before the peer counts as gone. */
   readonly openStreamTriesMax: number
+  /** How long a connection may answer nothing to what was said on it before it is tried by opening a stream. */
+  readonly silentMs: number
+  /** How often a peer whose connection was closed as dead is dialled again, while anything is wanted. */
+  readonly redialTriesMax: number
+  /** Wait before the second of these dials; it doubles, up to a minute. */
+  readonly redialDelayMs: number
 }
 
 const KiB = 1024
@@ -89,7 +95,10 @@ export const defaultLimits: PeerLimits = {
   messageTimeoutMs: 30_000,
   slowBytesPerS: 1024,
   openStreamTimeoutMs: 10_000,
-  openStreamTriesMax: 3
+  openStreamTriesMax: 3,
+  silentMs: 10_000,
+  redialTriesMax: 8,
+  redialDelayMs: 1000
 }
 
 /** The defaults with the caller's changes. Throws InvalidParametersError where no peer could work with them. */

@@ -69,7 +69,8 @@ export class ShardswapPeer implements Peer {
         onDisconnected: (peer) => this.#onDisconnected(peer),
         onBytes: (peer, bytes) => this.#fetcher.receiveBytes(peer, bytes),
         onMessage: (peer, message, bytes) => this.#onMessage(peer, message, bytes),
-        standingAt: (peer) => this.#fetcher.standingAt(peer)
+        standingAt: (peer) => this.#fetcher.standingAt(peer),
+        isWanting: () => this.#fetcher.wantlist().length > 0
       },
       log,
       nowMs

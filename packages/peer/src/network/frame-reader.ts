@@ -21,6 +21,8 @@ export class FrameReader {
   readonly #decoder: FrameDecoder
   #frameSinceMs: number | undefined
   #holds = 0
+  /** Nothing has come on it yet. */
+  #silent = true
   #ended = false
 
   constructor(stream: Stream, ports: FrameReaderPorts) {
@@ -39,9 +41,9 @@ export class FrameReader {
     return this.#decoder.bufferedBytes + (this.#holds > 0 ? this.#stream.readBufferLength : 0)
   }
 
-  /** Whether an incomplete frame has taken longer than its bytes excuse. */
+  /** Whether an incomplete frame has taken longer than its bytes excuse, or the first one does not begin. */
   isOverdue(nowMs: number, messageTimeoutMs: number, slowBytesPerS: number): boolean {
-    if (this.#decoder.bufferedBytes === 0) this.#frameSinceMs = undefined
+    if (this.#decoder.bufferedBytes === 0 && !this.#silent) this.#frameSinceMs = undefined
     else this.#frameSinceMs ??= nowMs
     if (this.#frameSinceMs === undefined || this.#holds > 0) return false
     return nowMs - this.#frameSinceMs > messageTimeoutMs + (1000 * this.#decoder.bufferedBytes) / slowBytesPerS
@@ -55,6 +57,7 @@ export class FrameReader {
   }
 
   readonly #onMessage = (event: { data: Uint8Array | (Iterable<Uint8Array> & { byteLength: number }) }): void => {
+    this.#silent = false
     if (!this.#ended) {
       this.#decoder.push(event.data)
       this.#takeFrames()

@@ -12,6 +12,8 @@ export interface LinkPorts {
   standing(): Standing[]
   /** No stream could be had, again and again, though the connection stands. */
   onUnreachable(error: Error): void
+  /** Something was written to the stream that was opened last. */
+  onSaid(): void
   nowMs(): number
 }
 
@@ -37,6 +39,8 @@ export class PeerLink {
   readonly #changes = new Map<BlockKey, WantlistEntry>()
   readonly #closing = new AbortController()
   #stream: Stream | undefined
+  /** Streams on older connections, until those close. */
+  readonly #left = new Set<Stream>()
   #version: BitswapVersion = '1.2.0'
   #opening: Promise<Stream | undefined> | undefined
   #openedAtMs = 0
@@ -92,6 +96,7 @@ export class PeerLink {
     try {
       for (const frame of encodeMessageLists(message, this.#version)) {
         stream.send(frame)
+        this.#ports.onSaid()
         if (!(await this.#room(stream, signal))) return false
       }
       return true
@@ -101,9 +106,17 @@ export class PeerLink {
     }
   }
 
-  /** The connection went: the next stream tells everything anew. */
-  reset(): void {
-    this.#stream?.abort(new Error('the connection went'))
+  /**
+   * The peer talks on a newer connection: what we say from now on goes there, the full list
+   * first, for nobody knows what the old one still carries. What is being written there is not cut off.
+   */
+  leave(): void {
+    const stream = this.#stream
+    if (stream === undefined) return
+    this.#left.add(stream)
+    this.#stream = undefined
+    this.#first = true
+    if (this.#changes.size > 0 || this.#ports.standing().length > 0) void this.#ready()
   }
 
   close(): void {
@@ -112,6 +125,7 @@ export class PeerLink {
     const stream = this.#stream
     this.#forget()
     stream?.abort(new Error('the peer stops'))
+    for (const each of this.#left) each.abort(new Error('the peer stops'))
   }
 
   #priority(): number {
@@ -128,8 +142,10 @@ export class PeerLink {
     try {
       for (const frame of encodeMessageLists(message, this.#version)) stream.send(frame)
       this.#told = true
+      this.#ports.onSaid()
     } catch (error) {
       stream.abort(asError(error))
+      this.#onClose(stream)
     }
   }
 
@@ -159,6 +175,8 @@ export class PeerLink {
         stream.abort(new Error('the peer stops'))
         return undefined
       }
+      // Its connection may have gone in the meantime: such a stream tells of no close any more.
+      if (stream.status !== 'open') throw new Error(`the stream is ${stream.status} already`)
       this.#adopt(stream)
       return stream
     } catch (error) {
@@ -187,6 +205,9 @@ export class PeerLink {
   }
 
   #onClose(stream: Stream): void {
+    stream.removeEventListener('drain', this.#onDrain)
+    // Told twice of a stream, the second time changes nothing.
+    if (this.#left.delete(stream)) this.#wake()
     if (this.#stream !== stream) return
     this.#forget()
     if (this.#closing.signal.aborted) return
@@ -195,7 +216,6 @@ export class PeerLink {
   }
 
   #forget(): void {
-    this.#stream?.removeEventListener('drain', this.#onDrain)
     this.#stream = undefined
     this.#first = true
     this.#wake()
@@ -226,14 +246,14 @@ export class PeerLink {
 
   /** Whether there is room on the stream, waiting for it. Resets the stream where the signal fires first. */
   async #room(stream: Stream, signal: AbortSignal): Promise<boolean> {
-    while (this.#stream === stream && (stream.writableNeedsDrain || stream.writeBufferLength > 0)) {
+    while (stream.status === 'open' && (stream.writableNeedsDrain || stream.writeBufferLength > 0)) {
       if (signal.aborted) {
         stream.abort(new Error('the peer takes too long to read'))
         return false
       }
       await this.#drained(signal)
     }
-    return this.#stream === stream
+    return stream.status === 'open'
   }
 
   async #drained(signal: AbortSignal): Promise<void> {

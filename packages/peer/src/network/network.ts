@@ -4,7 +4,9 @@ import type { Connection, IdentifyResult, Libp2p, Logger, PeerId, PeerUpdate, St
 import type { Standing } from '../fetch/core.ts'
 import type { PeerLimits } from '../limits.ts'
 import { FrameReader } from './frame-reader.ts'
+import { ConnectionHealth } from './health.ts'
 import { PeerLink } from './link.ts'
+import { Redials } from './redials.ts'
 
 /** What the network tells the exchange. */
 export interface NetworkEvents {
@@ -14,6 +16,8 @@ export interface NetworkEvents {
   /** A message of so many bytes. A promise holds back the reading of the stream that it came on. */
   onMessage(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined
   standingAt(peer: PeerKey): Standing[]
+  /** Whether any block is wanted now. */
+  isWanting(): boolean
 }
 
 interface RemotePeer {
@@ -22,10 +26,13 @@ interface RemotePeer {
   readonly link: PeerLink
   readonly readers: Set<FrameReader>
   supportsHave: boolean
+  /** The connection that our stream is on. */
+  outbound: Connection | undefined
 }
 
-/** How often incoming streams are looked over for messages that do not end. */
-const sweepMs = 5000
+/** How often incoming streams are looked over for messages that do not end, and connections for silence, at least. */
+const sweepMaxMs = 5000
+const sweepMinMs = 50
 
 /** Turns libp2p's connections and streams into peers and messages. One peer, however many connections. */
 export class Network {
@@ -35,6 +42,8 @@ export class Network {
   readonly #log: Logger
   readonly #nowMs: () => number
   readonly #peers = new Map<PeerKey, RemotePeer>()
+  readonly #health: ConnectionHealth
+  readonly #redials: Redials
   #sweep: NodeJS.Timeout | undefined
   #started = false
   /** The node's handlers are ours: where they are another peer's, they stay. */
@@ -46,6 +55,8 @@ export class Network {
     this.#events = events
     this.#log = log
     this.#nowMs = nowMs
+    this.#health = new ConnectionHealth(limits, { nowMs, onDead: (connection) => this.#onDead(connection) })
+    this.#redials = new Redials(libp2p, limits, log, () => events.isWanting())
   }
 
   /** Listens first, then looks at the connections that exist: a peer seen twice is one peer. */
@@ -55,7 +66,9 @@ export class Network {
     this.#libp2p.addEventListener('peer:identify', this.#onIdentify)
     this.#libp2p.addEventListener('peer:update', this.#onUpdate)
     this.#libp2p.addEventListener('connection:close', this.#onConnectionClose)
-    this.#sweep = setInterval(() => this.#sweepReaders(), sweepMs)
+    const { messageTimeoutMs, silentMs } = this.#limits
+    const everyMs = Math.max(sweepMinMs, Math.min(sweepMaxMs, messageTimeoutMs / 2, silentMs / 2))
+    this.#sweep = setInterval(() => this.#look(), everyMs)
     this.#sweep.unref()
     const streams = this.#limits.inboundStreamsMax
     await this.#libp2p.handle([...protocolIds], this.#onStream, { maxInboundStreams: streams, maxOutboundStreams: streams })
@@ -67,6 +80,8 @@ export class Network {
     if (!this.#started) return
     this.#started = false
     clearInterval(this.#sweep)
+    this.#health.stop()
+    this.#redials.stop()
     this.#libp2p.removeEventListener('peer:identify', this.#onIdentify)
     this.#libp2p.removeEventListener('peer:update', this.#onUpdate)
     this.#libp2p.removeEventListener('connection:close', this.#onConnectionClose)
@@ -158,12 +173,16 @@ export class Network {
         onVersion: (version) => this.#onVersion(key, version),
         standing: () => this.#events.standingAt(key),
         onUnreachable: (error) => this.#onUnreachable(key, error),
+        onSaid: () => {
+          if (peer.outbound !== undefined) this.#health.said(peer.outbound)
+        },
         nowMs: this.#nowMs
       },
       this.#limits
     )
-    const peer: RemotePeer = { key, id, link, readers: new Set(), supportsHave: have }
+    const peer: RemotePeer = { key, id, link, readers: new Set(), supportsHave: have, outbound: undefined }
     this.#peers.set(key, peer)
+    this.#redials.found(key)
     this.#log('peer %p speaks Bitswap, %s HAVE', id, have ? 'with' : 'without')
     this.#events.onConnected(key, have)
     return peer
@@ -191,21 +210,38 @@ export class Network {
     const peer = this.#peers.get(key)
     if (peer === undefined) return
     this.#log('no stream to %p can be had: closing its connections - %e', peer.id, error)
+    const connections = this.#libp2p.getConnections(peer.id)
     this.#part(peer)
     if (error.name === 'UnsupportedProtocolError') return
     // A connection that carries no stream is worth nothing; a new one may be.
-    this.#libp2p.hangUp(peer.id).catch((failure: unknown) => this.#log.error('could not hang up on %p - %e', peer.id, failure))
+    for (const connection of connections) connection.abort(error)
+    this.#redials.lost(peer.id, dialledAddr(connections))
+  }
+
+  /** Closing it in good order would need the other side. */
+  #onDead(connection: Connection): void {
+    this.#log('connection %s to %p opens no stream any more: it is closed', connection.id, connection.remotePeer)
+    connection.abort(new Error('the connection opens no stream any more'))
+    const { remotePeer } = connection
+    if (this.#peers.has(peerKey(remotePeer))) return
+    this.#redials.lost(remotePeer, dialledAddr([connection]))
   }
 
   async #openStream(id: PeerId, signal: AbortSignal): Promise<Stream> {
     let failure: unknown = new Error('no open connection')
-    for (const connection of this.#libp2p.getConnections(id)) {
-      if (connection.status !== 'open' || !isUsable(connection)) continue
+    const connections = this.#libp2p.getConnections(id).filter((connection) => connection.status === 'open' && isUsable(connection))
+    for (const connection of this.#health.sort(connections)) {
       try {
-        return await connection.newStream([...protocolIds], { signal, maxOutboundStreams: this.#limits.inboundStreamsMax })
+        const stream = await connection.newStream([...protocolIds], { signal, maxOutboundStreams: this.#limits.inboundStreamsMax })
+        this.#health.heard(connection)
+        const peer = this.#peers.get(peerKey(id))
+        if (peer !== undefined) peer.outbound = connection
+        return stream
       } catch (error) {
         failure = error
-        if (signal.aborted) break
+        if (!signal.aborted) continue
+        this.#health.timedOut(connection)
+        break
       }
     }
     throw failure
@@ -216,11 +252,14 @@ export class Network {
       stream.abort(new Error('Bitswap does not run on limited connections'))
       return
     }
+    this.#health.heard(connection)
     const version = versionOf(stream.protocol)
     const key = peerKey(connection.remotePeer)
     const peer = this.#peers.get(key) ?? this.#admit(connection.remotePeer, version === undefined || supportsHave(version))
+    if (peer.outbound !== undefined && peer.outbound.timeline.open < connection.timeline.open) peer.link.leave()
     const reader: FrameReader = new FrameReader(stream, {
       onBytes: (bytes) => {
+        this.#health.heard(connection)
         this.#events.onBytes(key, bytes)
         this.#boundPartials(peer, reader)
       },
@@ -255,6 +294,11 @@ export class Network {
     for (const each of greatest.readers) each.reset(new Error(`incomplete messages exceed ${this.#limits.partialBytesMax} bytes`))
   }
 
+  #look(): void {
+    this.#sweepReaders()
+    this.#health.sweep(this.#libp2p.getConnections())
+  }
+
   #sweepReaders(): void {
     const { messageTimeoutMs, slowBytesPerS } = this.#limits
     const nowMs = this.#nowMs()
@@ -274,4 +318,9 @@ function partialBytes(peer: RemotePeer): number {
   let sum = 0
   for (const reader of peer.readers) sum += reader.partialBytes
   return sum
+}
+
+/** Where a peer was reached by us, if it was. */
+function dialledAddr(connections: readonly Connection[]): Connection['remoteAddr'] | undefined {
+  return connections.find((connection) => connection.direction === 'outbound')?.remoteAddr
 }

@@ -10,7 +10,8 @@ afterEach(async () => await scene.stop())
 
 /** How often a CID was cancelled at a peer. */
 function cancels(raw: RawPeer, cid: string): number {
-  return raw.inbox.flatMap(({ entries }) => entries).filter((entry) => entry.cancel && Buffer.from(entry.cid).toString('hex') === cid).length
+  return raw.inbox.flatMap(({ entries }) => entries).filter((entry) => entry.cancel && Buffer.from(entry.cid).toString('hex') === cid)
+    .length
 }
 
 describe('callers that come and go', () => {
@@ -21,7 +22,10 @@ describe('callers that come and go', () => {
     const wanted = block(1)
     const session = ours.createSession()
     const aborts = [new AbortController(), new AbortController()] as const
-    const [first, second] = aborts.map(({ signal }) => new Outcome(session.get(wanted.cid, { signal }))) as [Outcome<Uint8Array>, Outcome<Uint8Array>]
+    const [first, second] = aborts.map(({ signal }) => new Outcome(session.get(wanted.cid, { signal }))) as [
+      Outcome<Uint8Array>,
+      Outcome<Uint8Array>
+    ]
     await raw.until(() => raw.wanted().includes(wanted.hex))
     await write(stream, presences([{ cid: wanted.cid.bytes, type: 1 }]))
     await until('the DONT_HAVE is here', () => ours.stat().fetch.dontHaves === 1)

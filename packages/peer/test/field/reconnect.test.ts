@@ -93,22 +93,25 @@ describe('connections that go and come back', () => {
     expect(ours.stat().fetch).toMatchObject({ blocks: 5, unaskedBlocks: 0 })
   }, 60_000)
 
-  it.each(['first', 'second'] as const)('[F04] the end of the %s of two connections, at the far side only, forgets no want', async (which) => {
-    const ours = await scene.patient()
-    const provider = await scene.patient()
-    const relay = await scene.relay(provider)
-    const [first, second] = await dialTwice(ours, relay)
-    await until('the provider has both', () => provider.libp2p.getConnections().length === 2)
-    const late = rawBlocks(20, 1000, 'late')
-    const got = Promise.all(late.map(async ({ cid }) => await ours.get(cid, { timeoutMs: 20_000 })))
-    await until('the wants stand', () => wantsAt(provider, ours) === 20)
-    const pair = which === 'first' ? first : second
-    pair.cut('far')
-    await until('the far side has one left', () => provider.libp2p.getConnections().length === 1)
-    expect(ours.libp2p.getConnections()).toHaveLength(2)
-    for (const { cid, bytes } of late) await provider.put(cid, bytes)
-    expect(await got).toHaveLength(20)
-  })
+  it.each(['first', 'second'] as const)(
+    '[F04] the end of the %s of two connections, at the far side only, forgets no want',
+    async (which) => {
+      const ours = await scene.patient()
+      const provider = await scene.patient()
+      const relay = await scene.relay(provider)
+      const [first, second] = await dialTwice(ours, relay)
+      await until('the provider has both', () => provider.libp2p.getConnections().length === 2)
+      const late = rawBlocks(20, 1000, 'late')
+      const got = Promise.all(late.map(async ({ cid }) => await ours.get(cid, { timeoutMs: 20_000 })))
+      await until('the wants stand', () => wantsAt(provider, ours) === 20)
+      const pair = which === 'first' ? first : second
+      pair.cut('far')
+      await until('the far side has one left', () => provider.libp2p.getConnections().length === 1)
+      expect(ours.libp2p.getConnections()).toHaveLength(2)
+      for (const { cid, bytes } of late) await provider.put(cid, bytes)
+      expect(await got).toHaveLength(20)
+    }
+  )
 
   it('[F04] the provider closing one of two connections in good order forgets no want', async () => {
     const ours = await scene.patient()

@@ -7,7 +7,7 @@ import { Relay } from './relay.ts'
  * Deadlines and pauses that no test outlasts: what arrives was brought by the event under test,
  * not by asking again after a while.
  */
-export const patient: Partial<PeerLimits> = {
+const patient: Partial<PeerLimits> = {
   timeoutStartMs: 600_000,
   timeoutMinMs: 600_000,
   timeoutMaxMs: 600_000,
