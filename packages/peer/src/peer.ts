@@ -180,6 +180,8 @@ export class ShardswapPeer implements Peer {
     const target = isMultiaddr(addr) ? addr : multiaddr(addr)
     const connection = await this.libp2p.dial(target, options?.signal === undefined ? {} : { signal: options.signal })
     await this.#network.identified(connection, options?.signal)
+    // Whoever connects on purpose is going to ask.
+    this.#network.link(peerKey(connection.remotePeer))?.warm()
     return connection.remotePeer
   }
 

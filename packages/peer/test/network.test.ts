@@ -55,6 +55,15 @@ describe('the network', () => {
     expect(streamsOf(peer).filter((stream) => stream.direction === 'inbound')).toHaveLength(1)
   })
 
+  it('has its streams open in both directions before the first word, where it was told to connect', async () => {
+    const provider = await peers.provider([])
+    const peer = await peers.create()
+    await connect(peer, provider)
+    await until('each has opened one', () => streamsOf(peer).length === 2 && streamsOf(provider).length === 2)
+    expect(streamsOf(peer).map((stream) => stream.direction)).toEqual(expect.arrayContaining(['outbound', 'inbound']))
+    expect([peer.stat().fetch.wantsSent, provider.stat().serve.messagesSent]).toEqual([0, 0])
+  })
+
   it('takes several connections for one peer, and survives the loss of any', async () => {
     const provider = await peers.provider(rawBlocks(200, 64 * 1024, 'two'))
     const peer = await peers.create({ limits: { getManyBytesMax: 2 * 1024 * 1024 } })

@@ -68,6 +68,16 @@ export class PeerLink {
     this.#changes.set(key, { cid, priority: 0, cancel: true, wantType: 'block', sendDontHave: false })
   }
 
+  /**
+   * Opens the stream before there is anything to say: whoever speaks next is spared the round trip that
+   * negotiates it. Where none can be had, that says nothing against the peer yet.
+   */
+  warm(): void {
+    if (this.#stream !== undefined || this.#closing.signal.aborted) return
+    // A rejection is impossible: outcomes are values.
+    void this.#ready(true)
+  }
+
   /** Sends what was noted, at once if the stream has room, else as soon as it has. */
   flush(): void {
     if (this.#changes.size === 0 || this.#closing.signal.aborted) return
@@ -158,16 +168,16 @@ export class PeerLink {
     return { full: true, entries }
   }
 
-  async #ready(): Promise<Stream | undefined> {
+  async #ready(early = false): Promise<Stream | undefined> {
     if (this.#closing.signal.aborted) return undefined
     if (this.#stream !== undefined) return this.#stream
-    this.#opening ??= this.#open().finally(() => {
+    this.#opening ??= this.#open(early).finally(() => {
       this.#opening = undefined
     })
     return await this.#opening
   }
 
-  async #open(): Promise<Stream | undefined> {
+  async #open(early: boolean): Promise<Stream | undefined> {
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(this.#limits.openStreamTimeoutMs)])
     try {
       const stream = await this.#ports.open(signal)
@@ -180,7 +190,7 @@ export class PeerLink {
       this.#adopt(stream)
       return stream
     } catch (error) {
-      this.#failed(asError(error))
+      if (!early || this.#changes.size > 0 || this.#ports.standing().length > 0) this.#failed(asError(error))
       return undefined
     }
   }

@@ -270,6 +270,8 @@ export class Network {
       }
     })
     peer.readers.add(reader)
+    // It is about to ask or to answer; our own words will follow.
+    peer.link.warm()
   }
 
   #onFrame(key: PeerKey, frame: Uint8Array): Promise<void> | undefined {
