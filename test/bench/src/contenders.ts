@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ChildControl, startChild } from '@shardswap-test/interop/child'
+import { type ChildControl, startChild } from '@shardswap-test/cluster/child'
 import type { Actor } from './actors/api.ts'
 import { percentile } from './figures.ts'
 import { openLinks, type Links, type LinkPlan } from './links.ts'
@@ -131,7 +131,7 @@ async function prepare(
 /** Peers of one kind, each in a process of its own: providers, and one downloader. */
 export function actorContender(options: ActorOptions): Contender {
   const { script, args = [], memory = false, countsBytes = true } = options
-  const url = new URL(`./actors/${script}-process.ts`, import.meta.url).href
+  const url = new URL(`./actors/${script}-process.ts`, import.meta.url)
   return async (setUp, { profileFolder }) =>
     await withChildren(async (keep) => {
       const { name, work, providers } = setUp

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ChildControl, startChild } from '@shardswap-test/interop/child'
+import { type ChildControl, startChild } from './child.ts'
 import type { PeerCommands, PeerOptions } from './peer-api.ts'
 import { startRelay, type RelayProcess } from './start-relay.ts'
 import type { WitnessCommands } from './witness-api.ts'
@@ -94,6 +94,6 @@ export class Cluster {
   }
 }
 
-function script(name: string): string {
-  return new URL(`./${name}-process.ts`, import.meta.url).href
+function script(name: string): URL {
+  return new URL(`./${name}-process.ts`, import.meta.url)
 }

@@ -1,5 +1,5 @@
 /** A relay in a process of its own, told what to do over IPC; see `startRelay`. */
-import { serveCommands } from '@shardswap-test/interop/child'
+import { serveCommands } from './child.ts'
 import { Relay, type RelayApi } from './relay.ts'
 
 const relay = new Relay()

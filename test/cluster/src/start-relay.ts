@@ -1,4 +1,4 @@
-import { startChild } from '@shardswap-test/interop/child'
+import { startChild } from './child.ts'
 import type { RelayApi } from './relay.ts'
 
 export interface RelayProcess extends RelayApi {
@@ -8,5 +8,5 @@ export interface RelayProcess extends RelayApi {
 
 /** Starts a relay in a process of its own: its work then takes no turn of anybody's event loop. */
 export async function startRelay(): Promise<RelayProcess> {
-  return await startChild<RelayApi>(new URL('./relay-process.ts', import.meta.url).href, 'relay')
+  return await startChild<RelayApi>(new URL('./relay-process.ts', import.meta.url), 'relay')
 }

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serveCommands } from './child.ts'
+import { serveCommands } from '@shardswap-test/cluster/child'
 
 /** How long a daemon may take to end after SIGTERM, in milliseconds, before it is killed. */
 const termMs = 2_000

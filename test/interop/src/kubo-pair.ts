@@ -1,5 +1,5 @@
 /** Our node and a Kubo that has it as a peering peer, its Bitswap settings untouched. */
-import { startChild } from './child.ts'
+import { startChild } from '@shardswap-test/cluster/child'
 import { startKubo, type KuboNode } from './kubo.ts'
 import type { OurNode, RunningNode } from './node-api.ts'
 
@@ -13,7 +13,7 @@ export interface KuboPair {
 
 /** Starts both; Kubo dials ours, and so does ours, so that neither waits for the other. */
 export async function startKuboPair(): Promise<KuboPair> {
-  const ours = await startChild<OurNode>('./ours-process.ts', 'ours')
+  const ours = await startChild<OurNode>(new URL('./ours-process.ts', import.meta.url), 'ours')
   try {
     const kubo = await startKubo({ peering: await ours.addresses() })
     const stop = async (): Promise<void> => {

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { CID } from 'multiformats/cid'
 import { kuboBinary } from './build-kubo.ts'
-import { startChild } from './child.ts'
+import { startChild } from '@shardswap-test/cluster/child'
 import { contentOf, digestOfFiles, digestOfNames, filesOf, leafBytes, type DirectorySpec } from './content.ts'
 import type { Keeper } from './kubo-keeper.ts'
 import type { DirectoryReading, Reading, RunningNode } from './node-api.ts'
@@ -121,7 +121,7 @@ async function filesBelow(folder: string): Promise<Map<string, Uint8Array>> {
 /** Starts a Kubo with a repo of its own. `stop` takes the daemon and the folder away; so does the end of this process. */
 export async function startKubo(init: KuboInit = {}): Promise<KuboNode> {
   const binary = await kuboBinary()
-  const keeper = await startChild<Keeper>('./kubo-keeper.ts', 'Kubo')
+  const keeper = await startChild<Keeper>(new URL('./kubo-keeper.ts', import.meta.url), 'Kubo')
   try {
     const folder = await keeper.folder()
     const env = environment(folder)

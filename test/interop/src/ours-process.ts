@@ -2,7 +2,7 @@
 import { cat, importCar, ls, tree } from '@shardswap/content'
 import { createPeer, type Session } from '@shardswap/peer'
 import { CID } from 'multiformats/cid'
-import { serveCommands } from './child.ts'
+import { serveCommands } from '@shardswap-test/cluster/child'
 import { digestOfFiles, digestOfNames, sha256Of } from './content.ts'
 import type { OurNode } from './node-api.ts'
 import { addDirectory, addFile } from './ours-content.ts'

@@ -1,5 +1,5 @@
-import { startChild } from '../src/child.ts'
-import type { OurNode } from '../src/node-api.ts'
+import { startChild } from '@shardswap-test/cluster/child'
+import type { BitswapNode, OurNode } from '../src/node-api.ts'
 import { describeTransfers } from '../src/transfers.ts'
 
 describeTransfers({
@@ -8,8 +8,8 @@ describeTransfers({
   readAll: false,
   start: async () => {
     const [provider, fetcher] = await Promise.all([
-      startChild('./helia-process.ts', 'Helia'),
-      startChild<OurNode>('./ours-process.ts', 'ours')
+      startChild<BitswapNode>(new URL('../src/helia-process.ts', import.meta.url), 'Helia'),
+      startChild<OurNode>(new URL('../src/ours-process.ts', import.meta.url), 'ours')
     ])
     const [address = ''] = await provider.addresses()
     await fetcher.connect(address)

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, test, vi } from 'vitest'
 import { kuboAvailable, kuboBinary, kuboBuildMs } from '../src/build-kubo.ts'
-import { forkScript } from '../src/child.ts'
+import { forkScript } from '@shardswap-test/cluster/child'
 
 interface Whereabouts {
   readonly addresses: readonly string[]
@@ -26,7 +26,7 @@ async function listens(address: string): Promise<boolean> {
 describe.runIf(kuboAvailable(import.meta.filename))('the Kubo of the tests', () => {
   test('leaves no process and no folder where the process that started it is killed', { timeout: kuboBuildMs }, async () => {
     await kuboBinary()
-    const child = forkScript('./kubo-orphan.ts')
+    const child = forkScript(new URL('../src/kubo-orphan.ts', import.meta.url))
     const [{ addresses, folder }] = (await once(child, 'message')) as [Whereabouts]
     expect(await listens(addresses[0] ?? '')).toBe(true)
     expect(existsSync(folder)).toBe(true)

@@ -1,7 +1,7 @@
 /** Our own peer as provider or downloader. */
 import { add, cat } from '@shardswap/content'
 import { createPeer, type Session } from '@shardswap/peer'
-import { serveCommands } from '@shardswap-test/interop/child'
+import { serveCommands } from '@shardswap-test/cluster/child'
 import { MemoryBlockstore } from 'blockstore-core'
 import { CID } from 'multiformats/cid'
 import { blockBytesAt, blockCids, fileContent, type BlocksWork, type Fetched, type FileWork, type Offer } from '../work.ts'

@@ -2,7 +2,7 @@
 import type { Stream } from '@libp2p/interface'
 import { ping } from '@libp2p/ping'
 import { multiaddr, type Multiaddr } from '@multiformats/multiaddr'
-import { serveCommands } from '@shardswap-test/interop/child'
+import { serveCommands } from '@shardswap-test/cluster/child'
 import { createLibp2p } from 'libp2p'
 import { pEvent } from 'p-event'
 import { fileContent, workBytes, type Fetched } from '../work.ts'

@@ -1,7 +1,6 @@
 /** A node in a child process: requests and answers over the IPC channel, whose end also ends the child. */
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import type { BitswapNode } from './node-api.ts'
 
 /** How long a child may take to end by itself, in milliseconds, before it is killed: a keeper removes a folder of many files. */
 const stopMs = 20_000
@@ -66,9 +65,8 @@ export function serveCommands(commands: object, stop: () => Promise<void>): void
   send({ id: 0, ok: true, value: undefined })
 }
 
-/** Forks a script of this folder, in a fresh Node without the test runner's flags. */
-export function forkScript(script: string, args: readonly string[] = []): ChildProcess {
-  const url = new URL(script, import.meta.url)
+/** Forks a script, in a fresh Node without the test runner's flags. */
+export function forkScript(url: URL, args: readonly string[] = []): ChildProcess {
   const { NODE_OPTIONS: _, ...env } = process.env
   return fork(url, args, { execArgv: [], env, serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 }
@@ -191,11 +189,7 @@ class Channel {
 }
 
 /** The commands of a child process, typed as its interface, and its end. */
-export async function startChild<T extends object = BitswapNode>(
-  script: string,
-  title: string,
-  args: readonly string[] = []
-): Promise<T & ChildControl> {
+export async function startChild<T extends object>(script: URL, title: string, args: readonly string[] = []): Promise<T & ChildControl> {
   const child = forkScript(script, args)
   const channel = new Channel(child)
   const control = new Control(child, title)
