@@ -21,11 +21,14 @@ export interface Shape {
  */
 export const openShape: Shape = { delayMs: 0, jitterMs: 0, bytesPerS: Number.POSITIVE_INFINITY, heldBytesMax: 32 * 1024 * 1024 }
 
-/** How much a limited rate may have waiting before it, in milliseconds of that rate: a router's queue. Nothing is read above it. */
-export const queueMsMax = 20
+/**
+ * How much a limited rate may have waiting before it, in milliseconds of that rate: a router's queue, and what
+ * keeps the line full while a busy machine lets the relay wait. Nothing is read above it.
+ */
+export const queueMsMax = 50
 
 /** Below this much waiting, reading goes on, in milliseconds. */
-const queueMsLow = 10
+const queueMsLow = 25
 
 /** At a limited rate bytes leave in parts of so many milliseconds of that rate, not in whole reads: a smooth flow. */
 const partMs = 2
@@ -167,18 +170,19 @@ export class Lane {
     const heldBytes = this.#heldBytes + waitingBytes
     const heldParts = this.#held.length - this.#head
     const { heldBytesMax } = this.#shape
-    if (heldBytes >= heldBytesMax || heldParts >= heldPartsMax || this.#lineFreeMs() - nowMs > queueMsMax) this.#full = true
+    if (heldBytes >= heldBytesMax || heldParts >= heldPartsMax || this.#waitMs(nowMs) > queueMsMax) this.#full = true
     else if (heldBytes <= heldBytesMax / 2 && heldParts <= heldPartsMax / 2 && this.readMs <= nowMs) this.#full = false
     return !this.#full
   }
 
-  /** When a line has passed enough of what waits before it for the source to be read again. */
+  /** When the lines have passed enough of what waits before them for the source to be read again. */
   get readMs(): number {
-    return this.#lineFreeMs() - queueMsLow
+    // Others keep a shared line at its bound: whoever waited for less would wait for them.
+    return Math.max(this.#own.freeMs - queueMsLow, (this.#shared?.freeMs ?? Number.NEGATIVE_INFINITY) - queueMsMax)
   }
 
-  #lineFreeMs(): number {
-    return Math.max(this.#own.freeMs, this.#shared?.freeMs ?? Number.NEGATIVE_INFINITY)
+  #waitMs(nowMs: number): number {
+    return Math.max(this.#own.freeMs, this.#shared?.freeMs ?? Number.NEGATIVE_INFINITY) - nowMs
   }
 
   /** Forgets what it holds; gives how many bytes that were. */

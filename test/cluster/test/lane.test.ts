@@ -115,7 +115,8 @@ describe('a lane', () => {
   it('is bound by the slower of its own line and the shared one', () => {
     const uplink = new Line(10_000_000)
     const [slow, fast] = feed([laneOf({ bytesPerS: 1_000_000 }, uplink), laneOf({}, uplink)], 1000)
-    expect(slow).toBeGreaterThan(1_000_000 - 2000)
+    // The last read may still wait behind what the other put into the shared line.
+    expect(slow).toBeGreaterThan(1_000_000 - 64 * kibi)
     expect(slow).toBeLessThanOrEqual(1_000_000)
     expect(fast).toBeGreaterThan(8_800_000)
   })
@@ -146,12 +147,12 @@ describe('a lane', () => {
 
   it('says when it reads again: once little waits before its line', () => {
     const lane = laneOf({ bytesPerS: 1_000_000 })
-    lane.put(new Uint8Array(30_000), 0, 0)
-    expect([lane.mayRead(0, 0), lane.readMs]).toEqual([false, 20])
-    lane.take(19.9, noLimit)
-    expect(lane.mayRead(19.9, 0)).toBe(false)
-    lane.take(20, noLimit)
-    expect(lane.mayRead(20, 0)).toBe(true)
+    lane.put(new Uint8Array(60_000), 0, 0)
+    expect([lane.mayRead(0, 0), lane.readMs]).toEqual([false, 35])
+    lane.take(34.9, noLimit)
+    expect(lane.mayRead(34.9, 0)).toBe(false)
+    lane.take(35, noLimit)
+    expect(lane.mayRead(35, 0)).toBe(true)
   })
 
   it('lets nothing out while stalled, and all that fell due afterwards', () => {
