@@ -1,7 +1,9 @@
 import { assert, blockKey, cidBytesMax } from '@shardswap/interface'
 import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
 import { Ledger } from './ledger.ts'
+import type { Shares } from './ledger.ts'
 import type { ServeLimits } from './limits.ts'
+import { Share } from './share.ts'
 import type { Answer, AnsweredBlock, AskedEntry, AskingMessage } from './types.ts'
 import { cidKey, Want } from './want.ts'
 import type { Batch, Envelope } from './want.ts'
@@ -10,6 +12,8 @@ import type { Batch, Envelope } from './want.ts'
 export interface ServeGauges {
   readonly ledgers: number
   readonly wants: number
+  /** HAVE and DONT_HAVE that wait or are being written. */
+  readonly presences: number
   readonly lookups: number
   readonly indexedBlocks: number
   readonly queuedBytes: number
@@ -25,6 +29,8 @@ export interface Sending {
 
 const pendingBytesMax = 2 ** 31 - 1
 const identityHash = 0x00
+/** HAVE and DONT_HAVE that an envelope may have, however many are being written. */
+const presencesAlways = 16
 
 /**
  * Decides what is sent to whom, and when. Knows no store, stream, clock or
@@ -41,6 +47,7 @@ const identityHash = 0x00
 export class Engine {
   readonly #limits: ServeLimits
   readonly #ledgers = new Map<PeerKey, Ledger>()
+  readonly #shares: Shares
   /** Wants that wait for a block, or whose size is being asked at this moment. Most blocks are wanted by one peer. */
   readonly #waiting = new Map<BlockKey, Want | Set<Want>>()
   /** Ledgers with sizes to look up, and those that may get an envelope, each in turn. */
@@ -59,6 +66,7 @@ export class Engine {
     }
   }
   #lookupsWaiting = 0
+  #presencesSending = 0
   readonly #responseBytes = { fast: 0, slow: 0 }
   #order = 0
   #blocksSent = 0
@@ -68,6 +76,14 @@ export class Engine {
   /** `limits` must have passed verifyServeLimits. */
   constructor(limits: ServeLimits) {
     this.#limits = limits
+    this.#shares = {
+      wants: new Share(limits.wantsMax, (ledger, places) => {
+        ledger.yieldWants(places)
+        if (ledger.owes) ledger.ripe = true
+        this.#offer(ledger)
+      }),
+      presences: new Share(limits.presencesMax, (ledger, places) => ledger.yieldPresences(places))
+    }
   }
 
   connected(peer: PeerKey): void {
@@ -221,7 +237,8 @@ export class Engine {
     // The message has them; nothing else keeps them once it is written.
     envelope.blocks = []
     envelope.blocksSent = blocks.length
-    envelope.announcements = ledger.takeAnnouncements()
+    envelope.announcements = ledger.takeAnnouncements(this.#presencesNow())
+    this.#presencesSending += envelope.announcements.length
     if (!ledger.owes) ledger.ripe = false
     if (blocks.length === 0 && envelope.announcements.length === 0) {
       this.#release(envelope)
@@ -285,15 +302,17 @@ export class Engine {
   }
 
   gauges(): ServeGauges {
-    let wants = 0
     let queuedBytes = 0
-    for (const ledger of this.#ledgers.values()) {
-      wants += ledger.wants.size
-      queuedBytes += ledger.queuedBytes
+    for (const ledger of this.#ledgers.values()) queuedBytes += ledger.queuedBytes
+    return {
+      ledgers: this.#ledgers.size,
+      wants: this.#shares.wants.taken,
+      presences: this.#shares.presences.taken + this.#presencesSending,
+      lookups: this.#lookupsWaiting,
+      indexedBlocks: this.#waiting.size,
+      queuedBytes,
+      responseBytes: this.#responseBytes.fast + this.#responseBytes.slow
     }
-    const indexedBlocks = this.#waiting.size
-    const responseBytes = this.#responseBytes.fast + this.#responseBytes.slow
-    return { ledgers: this.#ledgers.size, wants, lookups: this.#lookupsWaiting, indexedBlocks, queuedBytes, responseBytes }
   }
 
   #arrive(ledger: Ledger, asked: readonly AskedEntry[]): void {
@@ -314,6 +333,12 @@ export class Engine {
   /** One want of a message is dealt with; after the last the message's answer may leave. */
   #answeredOne(want: Want): void {
     if (--want.batch.left === 0 && want.ledger.owes) want.ledger.ripe = true
+  }
+
+  /** HAVE and DONT_HAVE for one envelope: an eighth of what peers that read slowly have left, and always some. */
+  #presencesNow(): number {
+    const { presencesMax, presencesPerEnvelopeMax } = this.#limits
+    return Math.min(presencesPerEnvelopeMax, Math.max(presencesAlways, Math.floor((presencesMax - this.#presencesSending) / 8)))
   }
 
   #prepare(ledger: Ledger, pool: Envelope['pool'], wants: Want[]): Envelope {
@@ -363,6 +388,7 @@ export class Engine {
 
   #release(envelope: Envelope): void {
     this.#responseBytes[envelope.pool] -= envelope.bytes
+    this.#presencesSending -= envelope.announcements.length
     envelope.blocks = []
     assert(this.#responseBytes[envelope.pool] >= 0, 'no envelope is released twice')
   }
@@ -377,7 +403,7 @@ export class Engine {
 
   #open(peer: PeerKey): Ledger | undefined {
     if (this.#ledgers.size >= this.#limits.ledgersMax && !this.#forgetOne()) return undefined
-    const ledger = new Ledger(peer, this.#limits, this.#index)
+    const ledger = new Ledger(peer, this.#limits, this.#index, this.#shares)
     this.#ledgers.set(peer, ledger)
     return ledger
   }

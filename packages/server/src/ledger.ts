@@ -1,6 +1,7 @@
 import { assert } from '@shardswap/interface'
 import type { PeerKey } from '@shardswap/interface'
 import type { ServeLimits } from './limits.ts'
+import type { Share } from './share.ts'
 import type { AskedEntry } from './types.ts'
 import { cidKey, WantQueue } from './want.ts'
 import type { Announcement, CidKey, Envelope, Want } from './want.ts'
@@ -11,11 +12,17 @@ export interface MissingIndex {
   remove(want: Want): void
 }
 
+/** Places of which all ledgers together have so many. */
+export interface Shares {
+  readonly wants: Share<Ledger>
+  readonly presences: Share<Ledger>
+}
+
 /**
  * What one peer wants and is owed. Rules, by number where the code applies them:
  * 1. A want leaves when its block, or for a want-have its HAVE, was written; by a cancel; by a full list.
  * 2. DONT_HAVE ends no want: the block is sent when it comes.
- * 3. At most `wantsPerPeerMax` wants. Above it the oldest want for a block that
+ * 3. At most `wantsPerPeerMax` wants, and its share of `wantsMax`. Above it the oldest want for a block that
  *    we lack goes first, then the one of lowest priority; either is told DONT_HAVE if it asked.
  * 4. A want-block takes the place of a want-have, never the other way round.
  * 5. A want asked again while its block is being written is answered again.
@@ -24,6 +31,7 @@ export class Ledger {
   readonly peer: PeerKey
   readonly #limits: ServeLimits
   readonly #index: MissingIndex
+  readonly #shares: Shares
   /** Admitted wants. */
   readonly wants = new Map<CidKey, Want>()
   /** Wants whose size is being looked up, or waits for that. */
@@ -47,10 +55,11 @@ export class Ledger {
   dropped = false
   readonly counted = { bytesSent: 0, blocksSent: 0, bytesReceived: 0, blocksReceived: 0 }
 
-  constructor(peer: PeerKey, limits: ServeLimits, index: MissingIndex) {
+  constructor(peer: PeerKey, limits: ServeLimits, index: MissingIndex, shares: Shares) {
     this.peer = peer
     this.#limits = limits
     this.#index = index
+    this.#shares = shares
   }
 
   get idle(): boolean {
@@ -98,7 +107,7 @@ export class Ledger {
     want.sizeBytes = sizeBytes
     const standing = this.wants.get(want.key)
     if (standing) this.#askedAgain(standing, want)
-    else if (this.wants.size < this.#limits.wantsPerPeerMax || this.#makeRoom(want)) this.#admit(want)
+    else if (this.#hasRoom() || this.#makeRoom(want)) this.#admit(want)
     else this.#refuse(want)
   }
 
@@ -125,7 +134,7 @@ export class Ledger {
       arrived.state = 'gone'
       this.arrived.delete(key)
     }
-    this.#announcements.delete(key)
+    this.#withdraw(key)
     const want = this.wants.get(key)
     if (want) this.#remove(want)
   }
@@ -137,8 +146,10 @@ export class Ledger {
     for (const want of this.#missing) this.#index.remove(want)
     this.#missing.clear()
     for (const want of this.wants.values()) want.state = 'gone'
+    this.#shares.wants.give(this, this.wants.size)
     this.wants.clear()
     this.#queue.clear()
+    this.#shares.presences.give(this, this.#announcements.size)
     this.#announcements.clear()
     this.ripe = false
   }
@@ -151,11 +162,11 @@ export class Ledger {
   }
 
   /** Takes the announcements that leave now. */
-  takeAnnouncements(): Announcement[] {
+  takeAnnouncements(announcementsMax: number): Announcement[] {
     const taken: Announcement[] = []
     for (const item of this.#announcements.values()) {
-      if (taken.length >= this.#limits.presencesPerEnvelopeMax) break
-      this.#announcements.delete(item.key)
+      if (taken.length >= announcementsMax) break
+      this.#withdraw(item.key)
       if (item.presence === 'have' && item.want) item.want.state = 'sending'
       taken.push(item)
     }
@@ -179,16 +190,42 @@ export class Ledger {
     if (item.presence === 'have') {
       if (want?.state !== 'sending') return
       want.state = 'queued'
-      this.#announcements.set(key, item)
+      this.#put(item)
     } else {
       const standing = this.wants.get(key)
       if (standing === undefined || standing.state === 'missing') this.#announce(item)
     }
   }
 
+  /** Gives up to so many wants back: (3) applied for the sake of another peer. */
+  yieldWants(places: number): void {
+    let left = places
+    for (const oldest of this.#missing) {
+      if (left-- === 0) return
+      this.#remove(oldest)
+    }
+    for (; left > 0; left--) {
+      const lowest = this.#queue.last()
+      if (lowest === undefined) return
+      this.#remove(lowest)
+      this.#refuse(lowest)
+    }
+  }
+
+  /** Gives up to so many DONT_HAVEs back, the oldest first. */
+  yieldPresences(places: number): void {
+    let left = places
+    for (const { key, presence } of this.#announcements.values()) {
+      if (left === 0) return
+      if (presence === 'have') continue
+      this.#withdraw(key)
+      left--
+    }
+  }
+
   /** DONT_HAVE for a want that is not kept, where it was asked for. */
   refuseEntry(entry: AskedEntry): void {
-    if (!entry.sendDontHave || this.#announcements.size >= this.#limits.presencesPerPeerMax) return
+    if (!entry.sendDontHave) return
     const key = cidKey(entry.cid)
     if (this.wants.has(key) || this.arrived.has(key)) return
     this.#announce({ cid: entry.cid, key, presence: 'dont-have', want: undefined })
@@ -201,6 +238,7 @@ export class Ledger {
 
   #admit(want: Want): void {
     this.wants.set(want.key, want)
+    this.#shares.wants.take(this)
     this.#answer(want)
   }
 
@@ -218,9 +256,9 @@ export class Ledger {
     }
     want.state = 'queued'
     // What was to be denied is no longer missing.
-    this.#announcements.delete(want.key)
+    this.#withdraw(want.key)
     if (want.type === 'block' || size <= this.#limits.haveReplaceBytesMax) this.#queue.add(want)
-    else this.#announcements.set(want.key, { cid: want.cid, key: want.key, presence: 'have', want })
+    else this.#put({ cid: want.cid, key: want.key, presence: 'have', want })
   }
 
   /** `asked` repeats or changes `standing`, which has the same CID. */
@@ -238,6 +276,11 @@ export class Ledger {
     if (standing.type === 'block' && standing.state !== 'sending') asked.type = 'block'
     this.#remove(standing)
     this.#admit(asked)
+  }
+
+  /** (3) Whether another want may be kept beside all that are. */
+  #hasRoom(): boolean {
+    return this.wants.size < this.#limits.wantsPerPeerMax && this.#shares.wants.hasRoom(this)
   }
 
   /** (3) True where a place in the full list was freed for `want`. */
@@ -258,10 +301,10 @@ export class Ledger {
     if (want.state === 'missing') this.#stopWaiting(want)
     else if (want.state === 'queued') {
       this.#queue.remove(want)
-      if (this.#announcements.get(want.key)?.want === want) this.#announcements.delete(want.key)
+      if (this.#announcements.get(want.key)?.want === want) this.#withdraw(want.key)
     }
     want.state = 'gone'
-    this.wants.delete(want.key)
+    if (this.wants.delete(want.key)) this.#shares.wants.give(this, 1)
   }
 
   #stopWaiting(want: Want): void {
@@ -270,7 +313,17 @@ export class Ledger {
   }
 
   #announce(item: Announcement): void {
-    if (this.#announcements.size >= this.#limits.presencesPerPeerMax && !this.#announcements.has(item.key)) return
+    const isNew = !this.#announcements.has(item.key)
+    if (isNew && this.#announcements.size >= this.#limits.presencesPerPeerMax) return
+    if (!isNew || this.#shares.presences.hasRoom(this)) this.#put(item)
+  }
+
+  #put(item: Announcement): void {
+    if (!this.#announcements.has(item.key)) this.#shares.presences.take(this)
     this.#announcements.set(item.key, item)
+  }
+
+  #withdraw(key: CidKey): void {
+    if (this.#announcements.delete(key)) this.#shares.presences.give(this, 1)
   }
 }

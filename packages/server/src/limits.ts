@@ -4,6 +4,8 @@ import { assert, InvalidParametersError, messageBytesMax, wantsPerPeerMax } from
 export interface ServeLimits {
   /** Wants kept for one peer. */
   readonly wantsPerPeerMax: number
+  /** The same over all peers; where that is reached, who has most gives way. */
+  readonly wantsMax: number
   /** A block up to this size is sent in place of a HAVE: it costs little more, and saves a round trip. */
   readonly haveReplaceBytesMax: number
   /** The largest block that fits a message with what surrounds it; of a larger one we say DONT_HAVE. */
@@ -16,6 +18,8 @@ export interface ServeLimits {
   readonly responseBytesMax: number
   /** HAVE and DONT_HAVE waiting for one peer; further DONT_HAVEs are not sent. */
   readonly presencesPerPeerMax: number
+  /** The same over all peers, and again as many that are being written. */
+  readonly presencesMax: number
   /** HAVE and DONT_HAVE in one envelope. */
   readonly presencesPerEnvelopeMax: number
   /** Arrived wants of one peer whose size has not been looked up yet. */
@@ -47,12 +51,14 @@ export interface ServeLimits {
 
 export const defaultServeLimits: ServeLimits = {
   wantsPerPeerMax,
+  wantsMax: 262_144,
   haveReplaceBytesMax: 1024,
   blockBytesServedMax: messageBytesMax - 256,
   envelopeBytesTarget: 512 * 1024,
   envelopeBlocksMax: 256,
   responseBytesMax: 64 * 1024 * 1024,
   presencesPerPeerMax: 8192,
+  presencesMax: 65_536,
   presencesPerEnvelopeMax: 4096,
   lookupsPerPeerMax: 8192,
   lookupsMax: 65_536,
@@ -88,6 +94,9 @@ export function verifyServeLimits(limits: Partial<ServeLimits> = {}): ServeLimit
   // Else a large block could never be read for a slow peer.
   if (all.responseBytesMax < 4 * all.blockBytesServedMax) {
     throw new InvalidParametersError('responseBytesMax must hold four of the largest blocks')
+  }
+  if (all.wantsMax < all.wantsPerPeerMax || all.presencesMax < all.presencesPerPeerMax) {
+    throw new InvalidParametersError('wantsMax and presencesMax must not be below what one peer may have')
   }
   if (all.sendTimeoutMinMs > all.sendTimeoutMaxMs) {
     throw new InvalidParametersError('sendTimeoutMinMs must not be above sendTimeoutMaxMs')

@@ -198,6 +198,7 @@ describe('how a want lives on', () => {
     expect(scene.engine.gauges()).toEqual({
       ledgers: 1,
       wants: 0,
+      presences: 0,
       lookups: 0,
       indexedBlocks: 0,
       queuedBytes: 0,

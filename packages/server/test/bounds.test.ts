@@ -91,6 +91,65 @@ describe('a wantlist above its limit', () => {
   })
 })
 
+describe('what all peers share', () => {
+  it('[F20] greedy peers stay in the common limits, however many, and give way to one that has less', async () => {
+    const limits = { wantsPerPeerMax: 100, wantsMax: 1000, presencesPerPeerMax: 50, presencesMax: 500 }
+    const scene = new Scene(limits)
+    const absent = await blocks(120, 64, 10_000)
+    const wants = absent.map(({ cid }) => want(cid, { sendDontHave: true }))
+    const greedy = Array.from({ length: 200 }, (_, index) => peerKey(`greedy ${index}`))
+    for (const peer of greedy) {
+      scene.hold(peer)
+      scene.ask(peer, ...wants)
+      const { wants: kept, presences } = scene.engine.gauges()
+      expect(kept).toBeLessThanOrEqual(limits.wantsMax)
+      // As many again may be written, and sixteen for each envelope however many are.
+      expect(presences).toBeLessThanOrEqual(2 * limits.presencesMax + 16 * greedy.length)
+    }
+    expect(scene.engine.gauges().wants).toBe(limits.wantsMax)
+    const kept = greedy.map((peer) => scene.ledger(peer)?.wants.length ?? 0)
+    // Who comes last has as much as anybody.
+    expect(kept.at(-1)).toBeGreaterThanOrEqual(Math.max(...kept) - 1)
+    expect(Math.min(...kept)).toBeGreaterThan(0)
+    // One that asks for little gets all of it, and is told what is not here.
+    scene.ask(alice, ...wants.slice(0, 4))
+    expect(scene.ledger(alice)?.wants.length).toBe(4)
+    expect(scene.answers(alice).length).toBe(4)
+    for (const peer of greedy) scene.disconnect(peer)
+    scene.settle()
+    expect(scene.engine.gauges()).toMatchObject({ wants: 4, presences: 0 })
+    scene.ask(alice, ...wants)
+    expect(scene.ledger(alice)?.wants.length).toBe(100)
+  })
+
+  it('a want that gives way is one for a block that we lack, then one of low priority, which is denied', async () => {
+    const scene = new Scene({ wantsPerPeerMax: 4, wantsMax: 4, envelopeBytesTarget: 2000 })
+    const [writing, ahead, low] = (await blocks(3, 2000)) as [TestBlock, TestBlock, TestBlock]
+    const [absent, bobs, more, third] = (await blocks(4, 2000, 10)) as [TestBlock, TestBlock, TestBlock, TestBlock]
+    scene.store.put(writing, ahead, low)
+    scene.hold(alice)
+    const asked = [writing, ahead, low, absent].map(({ cid }, index) => want(cid, { priority: 9 - index, sendDontHave: true }))
+    scene.ask(alice, ...asked)
+    scene.ask(bob, want(bobs.cid))
+    // Alice has four and Bob none: two of hers go.
+    const left = scene.ledger(alice)?.wants.map((cid) => cid.toString())
+    expect(left).toEqual([writing, ahead].map(({ cid }) => cid.toString()))
+    scene.ask(bob, want(more.cid))
+    // Now each has two, and a third is no reason to take another's.
+    scene.ask(bob, want(third.cid))
+    expect(scene.ledger(alice)?.wants.length).toBe(2)
+    expect(scene.ledger(bob)?.wants.length).toBe(2)
+    scene.release(alice)
+    scene.settle()
+    expect(
+      scene
+        .answers(alice)
+        .filter((line) => line.startsWith('dont-have'))
+        .sort()
+    ).toEqual([low, absent].map(({ cid }) => `dont-have ${cid.toString()}`).sort())
+  })
+})
+
 describe('memory', () => {
   it('one peer holds at most two envelopes, however much it asks and however slowly it reads', async () => {
     const scene = new Scene()

@@ -14,6 +14,8 @@ it('contradictions are rejected, overrides kept', () => {
   expect(() => verifyServeLimits({ readsMax: 1.5 })).toThrow(InvalidParametersError)
   expect(() => verifyServeLimits({ responseBytesMax: MiB })).toThrow(InvalidParametersError)
   expect(() => verifyServeLimits({ sendTimeoutMinMs: 3, sendTimeoutMaxMs: 2 })).toThrow(InvalidParametersError)
+  expect(() => verifyServeLimits({ wantsMax: 1023 })).toThrow(InvalidParametersError)
+  expect(() => verifyServeLimits({ presencesMax: 8191 })).toThrow(InvalidParametersError)
   expect(verifyServeLimits({ haveReplaceBytesMax: 0 }).haveReplaceBytesMax).toBe(0)
 })
 

@@ -105,6 +105,7 @@ describe('what a failed send costs', () => {
     expect(scene.server.gauges()).toEqual({
       ledgers: 0,
       wants: 0,
+      presences: 0,
       lookups: 0,
       indexedBlocks: 0,
       queuedBytes: 0,

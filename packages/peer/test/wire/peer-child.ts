@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { PeerStat } from '../../src/index.ts'
+import type { PeerInit, PeerStat } from '../../src/index.ts'
 
 export type Order =
   | { readonly type: 'put'; readonly seed: number; readonly size: number; readonly count: number }
@@ -44,9 +44,10 @@ export class PeerChild {
     })
   }
 
-  static async start(): Promise<PeerChild> {
+  /** `serveLimits` in place of the defaults. */
+  static async start(serveLimits: PeerInit['serveLimits'] = {}): Promise<PeerChild> {
     const program = fileURLToPath(new URL('peer-process.ts', import.meta.url))
-    const child = fork(program, { serialization: 'advanced', execArgv: ['--expose-gc'] })
+    const child = fork(program, [JSON.stringify(serveLimits)], { serialization: 'advanced', execArgv: ['--expose-gc'] })
     const peer = new PeerChild(child)
     const report = await new Promise<Report>((resolve) => peer.#waiting.set(0, resolve))
     if (report.type !== 'address') throw new Error('the peer did not start')

@@ -3,11 +3,12 @@
  * Bad input is thrown at this one, so that its memory can be read and its death seen.
  */
 import { CID } from '@shardswap/interface'
-import { createPeer } from '../../src/index.ts'
+import { createPeer, type ServeLimits } from '../../src/index.ts'
 import { rawCid, seeded } from './bytes.ts'
 import type { Order, Report } from './peer-child.ts'
 
-const peer = await createPeer({ listen: ['/ip4/127.0.0.1/tcp/0'] })
+const serveLimits = JSON.parse(process.argv[2] ?? '{}') as Partial<ServeLimits>
+const peer = await createPeer({ listen: ['/ip4/127.0.0.1/tcp/0'], serveLimits })
 
 async function obey(order: Order): Promise<Report> {
   switch (order.type) {
