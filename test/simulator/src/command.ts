@@ -12,6 +12,7 @@ pnpm simulate --list               name the scenarios and policies
 
 SCENARIO is a scenario or a family of them; of a name with a slash the part behind it will do.
   --policy A,B   policies to run, by name; "all" for every one [shardswap, or what the scenario compares]
+  --deadlines D  "own" for those of each policy, or "ours" for the same ones for all [own]
   --seed N       the first seed [1]
   --runs N       how many seeds [10, or what the scenario says; 1 with --seed]
   --json         one JSON object as the last line
@@ -49,6 +50,7 @@ function execute(args: readonly string[], output: Output): number {
     allowPositionals: true,
     options: {
       policy: { type: 'string' },
+      deadlines: { type: 'string', default: 'own' },
       seed: { type: 'string' },
       runs: { type: 'string' },
       json: { type: 'boolean', default: false },
@@ -67,9 +69,16 @@ function execute(args: readonly string[], output: Output): number {
   const seed = wholeNumber('seed', values.seed) ?? 1
   const runs = wholeNumber('runs', values.runs) ?? (values.seed === undefined ? undefined : 1)
   if (runs === 0) throw new UsageError('--runs must be at least 1')
+  const { deadlines } = values
+  if (deadlines !== 'own' && deadlines !== 'ours') throw new UsageError(`--deadlines must be own or ours, not "${deadlines}"`)
   const simulations: Simulation[] = []
   for (const scenario of chosen) {
-    const simulation = simulated(scenario, policiesFor(scenario, values.policy), seedsOf(scenario, seed, runs), output)
+    const simulation = simulated(
+      scenario,
+      policiesFor(scenario, values.policy).map((policy) => withDeadlines(policy, deadlines)),
+      seedsOf(scenario, seed, runs),
+      output
+    )
     if (simulation !== undefined) simulations.push(simulation)
   }
   if (values.json) output.out(JSON.stringify(finalJson(name, simulations)))
@@ -104,6 +113,11 @@ function policiesFor(scenario: Scenario, asked: string | undefined): Policy[] {
     if (policy === undefined) throw new UsageError(`no policy is called "${name}"${alternatives([...policies.keys()])}`)
     return policy
   })
+}
+
+/** So that choice and timeouts are told apart. */
+function withDeadlines(policy: Policy, deadlines: 'own' | 'ours'): Policy {
+  return { ...policy, create: (options) => policy.create({ ...options, deadlines }) }
 }
 
 function wholeNumber(name: string, text: string | undefined): number | undefined {

@@ -71,6 +71,7 @@ class Run {
     const world = this.#world
     const core = this.#policy.create({
       random: world.random.fork(`core ${node.key}`),
+      queuesInProcess: this.#scenario.queuesInProcess,
       world: {
         delivers: (peer, key) => world.delivers(peer, key),
         deliveryMs: (peer, bytes) => world.deliveryMs(node, peer, bytes)

@@ -89,6 +89,8 @@ export interface Scenario {
   readonly events?: (random: Random) => readonly WorldEvent[]
   /** How long routing takes to name who holds a block; it knows nobody where this is left out. */
   readonly routingMs?: number
+  /** Message queues of all nodes, where what it is compared with ran in one process. */
+  readonly queuesInProcess?: number
   /** By then everything must be over. */
   readonly limitMs: number
   /** Seeds run where nobody says how many; 10 where this is left out. */

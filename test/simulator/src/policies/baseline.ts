@@ -146,6 +146,12 @@ export abstract class Baseline implements ExchangeCore {
     return [...this.peers.values()].filter((peer) => peer.connected && session.fixed?.has(peer.key) !== false)
   }
 
+  /** Does all that follows from what has happened; its commands are told of by the next decision. */
+  protected settle(nowMs: number): void {
+    this.place(nowMs)
+    for (const peer of this.#unsent) this.#release(peer, nowMs)
+  }
+
   protected setPhase(ask: Ask, phase: Ask['phase']): void {
     this.#count(ask, -1)
     ask.phase = phase
@@ -311,8 +317,7 @@ export abstract class Baseline implements ExchangeCore {
   }
 
   decide(nowMs: number): Command[] {
-    this.place(nowMs)
-    for (const peer of this.#unsent) this.#release(peer, nowMs)
+    this.settle(nowMs)
     return this.#commands.splice(0)
   }
 

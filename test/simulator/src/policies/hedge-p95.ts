@@ -1,4 +1,5 @@
 import type { Ask, Peer } from './state.ts'
+import type { Timer } from './timers.ts'
 import { Uniform } from './uniform.ts'
 
 /** Latencies that the quantile is taken of, the latest ones of all peers together. */
@@ -16,6 +17,9 @@ const overMs = 1
 export class HedgeP95 extends Uniform {
   readonly #latest: number[] = []
   readonly #sorted: number[] = []
+  /** Of asks that are open: when a second peer is asked. */
+  readonly #hedges = new Map<Ask, Timer>()
+
   protected override answered({ type }: Ask, latencyMs: number): void {
     if (type !== 'want-block') return
     this.#latest.push(latencyMs)
@@ -28,16 +32,30 @@ export class HedgeP95 extends Uniform {
     const delayMs = this.#sorted.length < samplesMin ? undefined : this.#sorted[Math.ceil(quantile * this.#sorted.length) - 1]
     if (delayMs === undefined) return
     for (const ask of asks) {
-      if (ask.type === 'want-block' && ask.want.inFlight === 1) this.timers.at(nowMs + delayMs + overMs, (atMs) => this.#hedge(ask, atMs))
+      if (ask.type !== 'want-block' || ask.want.inFlight !== 1) continue
+      this.#hedges.set(
+        ask,
+        this.timers.at(nowMs + delayMs + overMs, (atMs) => this.#hedge(ask, atMs))
+      )
     }
   }
 
-  #hedge({ want, peer, phase, session }: Ask, nowMs: number): void {
-    const isOpen = phase === 'open' && want.asks.get(peer.key)?.phase === 'open' && this.sessions.has(session.id)
-    if (!isOpen || want.inFlight !== 1) return
+  protected override askEnded(ask: Ask): void {
+    this.#hedges.get(ask)?.cancel()
+    this.#hedges.delete(ask)
+  }
+
+  protected override recordsKept(): number {
+    return super.recordsKept() + this.#hedges.size
+  }
+
+  #hedge(ask: Ask, nowMs: number): void {
+    this.#hedges.delete(ask)
+    const { want, session } = ask
+    if (ask.phase !== 'open' || want.inFlight !== 1 || !this.sessions.has(session.id)) return
     const other = this.choose(
       want,
-      this.candidates(want, session).filter((candidate) => this.hasSpace(candidate))
+      this.candidates(want, session).filter((peer) => this.hasSpace(peer))
     )
     if (other !== undefined) this.ask(other, want, 'want-block', session, nowMs)
   }

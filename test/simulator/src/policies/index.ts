@@ -53,7 +53,7 @@ export const baselines: readonly Policy[] = [
   {
     name: 'one-want-block',
     summary: 'one want-block to the likeliest peer and want-haves to the others, as boxo does',
-    exempt: ['fair-turns', 'limits', 'one-at-a-peer', 'backups'],
+    exempt: ['commands', 'fair-turns', 'limits', 'one-at-a-peer', 'backups'],
     create: ({ random, deadlines, queuesInProcess }) =>
       new OneWantBlock({ random, deadlines: deadlines === 'ours' ? ours : undefined, queuesInProcess, mergeShare })
   },

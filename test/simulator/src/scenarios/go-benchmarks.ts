@@ -55,6 +55,8 @@ function scenarioOf(benchmark: Benchmark): Scenario {
     blocks: { count: blocks, bytes: (index) => (index === 0 && benchmark.hasSmallRoot !== false ? rootBytes : blockBytes) },
     link: () => link,
     jobs: Array.from({ length: leeches }, (_, place) => ({ node: ['leech', place], pattern, blocks: [0, blocks] }) as const),
+    // One for each node and each other node, and Go counts those of the whole process.
+    queuesInProcess: nodes * (nodes - 1),
     limitMs: 120_000,
     boxoSeconds,
     target: (ours) => targetOf(ours, benchmark.secondsMax ?? boxoSeconds, leeches),

@@ -15,6 +15,18 @@ function joined(options: ConstructorParameters<typeof Drive>[1] = {}): Drive {
   return drive
 }
 
+/** Wants a block that B has and A has not. Returns what was sent when it was wanted. */
+function missedByA(drive: Drive, block: string): string[] {
+  drive.lines.splice(0)
+  const { lines } = drive.want(block)
+  drive
+    .until(drive.nowMs + 30)
+    .says(`A: dont-have ${block}`)
+    .says(`B: block ${block}`)
+  drive.until(drive.nowMs + 30).lines.splice(0)
+  return lines
+}
+
 describe('one-want-block', () => {
   it('broadcasts 64 want-haves, then sends a want-block to one peer and want-haves to the others', () => {
     const drive = new Drive('one-want-block', prompt).connect('ABC').open().want(numbered(0, 70))
@@ -99,34 +111,14 @@ describe('one-want-block', () => {
 
   it('drops a peer from the session after 17 DONT_HAVEs in a row', () => {
     const drive = joined()
-    for (let index = 0; index < 16; index++)
-      drive
-        .want(`b${index}`)
-        .until(drive.nowMs + 30)
-        .says(`A: dont-have b${index}`)
-        .says(`B: block b${index}`)
-        .until(drive.nowMs + 30)
-    drive.lines.splice(0)
-    drive.want('y')
-    expect(drive.lines).toHaveLength(2)
-    drive
-      .until(drive.nowMs + 30)
-      .says('A: dont-have y')
-      .says('B: block y')
-      .until(drive.nowMs + 30)
-    drive.lines.splice(0)
+    for (let index = 0; index < 16; index++) missedByA(drive, `b${index}`)
+    expect(missedByA(drive, 'y')).toHaveLength(2)
     expect(drive.want('z').lines).toEqual([`${drive.nowMs} B: block z`])
   })
 
   it('keeps a peer that says DONT_HAVE as long as it has something that is wanted', () => {
     const drive = joined().want('kept').until(210).says('A: have kept')
-    for (let index = 0; index < 20; index++)
-      drive
-        .want(`b${index}`)
-        .until(drive.nowMs + 30)
-        .says(`A: dont-have b${index}`)
-        .says(`B: block b${index}`)
-        .until(drive.nowMs + 30)
+    for (let index = 0; index < 20; index++) missedByA(drive, `b${index}`)
     drive.lines.splice(0)
     expect(drive.want('z').lines).toHaveLength(2)
   })

@@ -1,5 +1,5 @@
 import type { WantEntry } from '@shardswap/broker'
-import type { Random } from '@shardswap/interface'
+import type { PeerKey, Random } from '@shardswap/interface'
 import { Baseline } from '../baseline.ts'
 import type { Deadlines } from '../deadlines.ts'
 import type { Ask, Peer, Session, Want } from '../state.ts'
@@ -105,6 +105,11 @@ export class OneWantBlock extends Baseline {
     this.#broadcasts.delete(want)
   }
 
+  /** Told at the end of a message: each is answered by itself, also where more come at the same moment. */
+  override receivePendingBytes(_peer: PeerKey, _bytes: number, nowMs: number): void {
+    this.settle(nowMs)
+  }
+
   protected override peerConnected(peer: Peer, nowMs: number): void {
     const timeouts = new Timeouts(this.timers, (ask, atMs) => this.#expire(ask, atMs))
     this.#links.set(peer, {
@@ -187,8 +192,9 @@ export class OneWantBlock extends Baseline {
 
   protected override nextMessage(peer: Peer, lines: readonly WantEntry[], nowMs: number): readonly WantEntry[] {
     const cancels = lines.filter(({ type }) => type === 'cancel')
-    // What was held back leaves together.
-    if (cancels.length === 0 || cancels.length === lines.length || peer.outboxSinceMs !== nowMs) return lines
+    const isNew = lines.some(({ key }) => this.wants.get(key)?.addedAtMs === nowMs)
+    // What was held back leaves together, and so does what a message made of wants that were known.
+    if (cancels.length === 0 || !isNew || peer.outboxSinceMs !== nowMs) return lines
     return this.#wakesLate(peer, nowMs) ? lines : cancels
   }
 
