@@ -2,4 +2,6 @@
  * @packageDocumentation
  * The peer broker: one want queue per peer over all sessions, matching, release of messages.
  */
+export { Broker, type BrokerOptions } from './broker.ts'
+export { type BrokerLimits, defaultBrokerLimits } from './limits.ts'
 export type * from './types.ts'

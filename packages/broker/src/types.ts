@@ -134,7 +134,7 @@ export interface ExchangeCore {
   decide(nowMs: number): Command[]
   /** As `decide`, after ending what is past its time; to be called when `wakeAtMs` says. */
   tick(nowMs: number): Command[]
-  /** When `tick` would next find something to do, or undefined. */
+  /** When `tick` would next find something to do, or undefined; 0: `decide` has more to do than it does at once, and is to be called again. */
   wakeAtMs(): number | undefined
 
   readonly total: Figures

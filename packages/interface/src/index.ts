@@ -3,6 +3,7 @@
  * The nouns and ports that every Shardswap package shares. Imports nothing but multiformats.
  */
 export * from './errors.ts'
+export * from './heap.ts'
 export * from './keys.ts'
 export * from './limits.ts'
 export * from './ports.ts'

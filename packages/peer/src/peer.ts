@@ -15,6 +15,7 @@ import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
 import { Fetcher } from './fetch/fetcher.ts'
 import { PeerSession } from './fetch/peer-session.ts'
+import { fetchStat, peerFetchStat } from './fetch/stat.ts'
 import { Search } from './fetch/search.ts'
 import type { PeerLimits } from './limits.ts'
 import { Network } from './network/network.ts'
@@ -80,11 +81,12 @@ export class ShardswapPeer implements Peer {
       store: this.#store,
       nowMs,
       random: { next: Math.random },
+      self: peerKey(libp2p.peerId),
       log,
       want: (peer, cid, key, wantType) => this.#network.link(peer)?.want(cid, key, wantType),
       cancel: (peer, cid, key) => this.#network.link(peer)?.cancel(cid, key),
       flush: (peer) => this.#network.link(peer)?.flush(),
-      findProviders: (_session, cid) => this.#search.start(cid),
+      findProviders: (session, cid) => this.#search.start(cid, (provider) => this.#fetcher.providerFound(session, provider)),
       received: (peer, bytes) => this.#server?.blocksReceived(peer, 1, bytes),
       stored: (cid, bytes) => this.#server?.blockArrived(cid, bytes)
     })
@@ -200,11 +202,11 @@ export class ShardswapPeer implements Peer {
   }
 
   stat(): PeerStat {
-    const peers = [...this.#fetcher.core.peers.values()].map((peer) => ({ peer: peer.key, score: null, ...peer.stat }))
+    const { core } = this.#fetcher
     return {
-      fetch: { ...this.#fetcher.total },
+      fetch: fetchStat(core.total),
       serve: this.#server?.stat() ?? { blocksSent: 0, bytesSent: 0, messagesSent: 0 },
-      peers,
+      peers: core.queues().map(peerFetchStat),
       wantlist: this.wantlist(),
       connectedPeers: this.#network.connectedPeers
     }
@@ -247,8 +249,14 @@ export class ShardswapPeer implements Peer {
 
   #onMessage(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined {
     const behind = this.#fetcher.receive(peer, message, bytes)
+    this.#fetcher.peerWants(peer, wantedIn(message))
     const asksTooFast = this.#server?.handleMessage(peer, message)
     if (behind === undefined || asksTooFast === undefined) return behind ?? asksTooFast
     return Promise.all([behind, asksTooFast]).then(() => undefined)
   }
+}
+
+/** What a peer says that it wants. */
+function* wantedIn(message: DecodedMessage): Generator<CID> {
+  for (const { cid, cancel } of message.entries) if (!cancel) yield cid
 }

@@ -68,13 +68,16 @@ export interface SessionInit extends AbortOptions {
 export interface Session extends BlockSource {
   get(cid: CID, options?: GetOptions): Promise<Uint8Array>
   getMany(cids: Iterable<CID> | AsyncIterable<CID>, options?: GetManyOptions): AsyncGenerator<Block>
-  stat(): FetchStat
+  stat(): SessionStat
   close(): void
 }
 
-/** What was fetched, in all or from one peer. Bytes are bytes of blocks. */
+/** What was fetched, in all, in one session or from one peer. Bytes are bytes of blocks. */
 export interface FetchStat {
+  /** Want-blocks and want-haves together. */
   readonly wantsSent: number
+  readonly wantBlocksSent: number
+  readonly wantHavesSent: number
   readonly blocks: number
   readonly bytes: number
   readonly duplicateBlocks: number
@@ -89,6 +92,25 @@ export interface PeerFetchStat extends FetchStat {
   readonly peer: string
   /** 0–100, or null until there are scores. */
   readonly score: number | null
+  /** Want-blocks that were sent and not answered, over all sessions, and what they are taken for. */
+  readonly inFlight: number
+  readonly inFlightBytes: number
+  /** Want-haves that stand there. */
+  readonly haves: number
+  /** What may be in flight there now (B15). */
+  readonly limitWants: number
+  readonly windowBytes: number
+  /** Smoothed, once it is known. */
+  readonly latencyMs?: number
+  readonly bytesPerS?: number
+}
+
+export interface SessionStat extends FetchStat {
+  /** How many asks one want is worth now, 1 to 4 (B9). */
+  readonly potential: number
+  /** Blocks that are wanted now, and want-blocks out for them. */
+  readonly wants: number
+  readonly inFlight: number
 }
 
 export interface ServeStat {

@@ -83,7 +83,7 @@ describe('the network', () => {
   it('keeps a reader that does not read from costing more than an answer', async () => {
     const blocks = rawBlocks(200, 256 * 1024, 'slow')
     const provider = await peers.provider(blocks)
-    const slow = await peers.create({ limits: { inFlightBytesPerPeerMax: 64 * 1024 * 1024, wantsInFlightStart: 200 } })
+    const slow = await peers.create({ limits: { windowStartBytes: 64 * 1024 * 1024, queueWantsStart: 200, wantsInFlightStart: 200 } })
     const quick = await peers.create()
     await connect(slow, provider)
     await connect(quick, provider)

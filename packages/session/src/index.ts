@@ -1,1 +1,10 @@
-export {}
+/**
+ * @packageDocumentation
+ * One DAG's wants: potential, limits, choice of peer. Pure: no clock, no die, no stream of its own.
+ */
+export type { Candidate } from './candidate.ts'
+export { defaultSessionLimits, type SessionLimits } from './limits.ts'
+export { type Ask, type Decision, Session, type SessionOptions } from './session.ts'
+export type { BlockView, PeerView, Phase, SessionPorts, Stance } from './views.ts'
+export type { Want } from './want.ts'
+export { deliveredFactor, grownLimit, newcomerFactor, queueFactor, restFactor, timeoutFactor, weightOf, type Factors } from './weight.ts'

@@ -27,6 +27,8 @@ export interface World {
 }
 
 export interface PolicyOptions {
+  /** The node that the core is for. */
+  readonly self: PeerKey
   /** Seeded; the only source of chance. */
   readonly random: Random
   readonly world: World

@@ -70,6 +70,7 @@ class Run {
     if (node.fetching !== undefined) return
     const world = this.#world
     const core = this.#policy.create({
+      self: node.key,
       random: world.random.fork(`core ${node.key}`),
       queuesInProcess: this.#scenario.queuesInProcess,
       world: {

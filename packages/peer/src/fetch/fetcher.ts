@@ -11,6 +11,7 @@ import {
   TimeoutError,
   UnknownHashError
 } from '@shardswap/interface'
+import type { Command, ExchangeCore, Standing, WantEntry } from '@shardswap/broker'
 import { blockKeyFor, hashFunction, identityBytesMax, isEmptyBlock, isIdentity, isVerifiable } from '@shardswap/hashes'
 import { type DecodedMessage, keep, type WireBlock } from '@shardswap/protocol'
 import type { Logger } from '@libp2p/interface'
@@ -18,14 +19,15 @@ import type { PeerLimits } from '../limits.ts'
 import type { LocalStore } from '../store.ts'
 import type { FetchProgress, GetOptions, PeerGauges } from '../types.ts'
 import { abortError, onAbort } from './abort.ts'
-import { type Command, FetchCore, type Standing } from './core.ts'
 import { type Entry, sessionsOf, type Waiter } from './entries.ts'
-import { newCounters } from './state.ts'
+import { createExchangeCore } from './exchange.ts'
 
 export interface FetcherPorts {
   readonly store: LocalStore
   readonly nowMs: () => number
   readonly random: Random
+  /** Our own peer. */
+  readonly self: PeerKey
   readonly log: Logger
   want(peer: PeerKey, cid: CID, key: BlockKey, wantType: 'block' | 'have'): void
   cancel(peer: PeerKey, cid: CID, key: BlockKey): void
@@ -45,14 +47,15 @@ const timerMaxMs = 2 ** 31 - 1
 
 /** The fetching half's shell: callers, timers, the store, and the one place where blocks are hashed. */
 export class Fetcher {
-  readonly total = newCounters()
-  readonly #core: FetchCore
+  readonly #core: ExchangeCore
   readonly #ports: FetcherPorts
   readonly #limits: PeerLimits
   readonly #entries = new Map<BlockKey, Entry>()
+  readonly #sessions = new Set<number>()
   #nextSession = 0
   #immediate: NodeJS.Immediate | undefined
   #timer: NodeJS.Timeout | undefined
+  #timerDueMs = 0
   #backlogBytes = 0
   #backlogWaiters: (() => void)[] = []
   #stopped = false
@@ -60,16 +63,17 @@ export class Fetcher {
   constructor(limits: PeerLimits, ports: FetcherPorts) {
     this.#limits = limits
     this.#ports = ports
-    this.#core = new FetchCore(limits, ports.random, this.total)
+    this.#core = createExchangeCore({ self: ports.self, random: ports.random, limits })
   }
 
-  get core(): FetchCore {
+  get core(): ExchangeCore {
     return this.#core
   }
 
   openSession(fixed?: ReadonlySet<PeerKey>): number {
     const id = this.#nextSession++
-    this.#core.openSession(id, fixed, this.#ports.nowMs())
+    this.#core.openSession(id, { fixedPeers: fixed }, this.#ports.nowMs())
+    this.#sessions.add(id)
     return id
   }
 
@@ -78,7 +82,8 @@ export class Fetcher {
     for (const entry of this.#entries.values()) {
       for (const waiter of entry.waiters) if (waiter.session === id) waiter.reject(new StoppedError('the session was closed'))
     }
-    this.#core.closeSession(id)
+    this.#sessions.delete(id)
+    this.#core.closeSession(id, this.#ports.nowMs())
     this.#schedule()
   }
 
@@ -87,7 +92,8 @@ export class Fetcher {
     for (const entry of this.#entries.values()) {
       for (const waiter of entry.waiters) waiter.reject(new StoppedError('the peer was stopped'))
     }
-    for (const id of this.#core.sessions.keys()) this.#core.closeSession(id)
+    for (const id of this.#sessions) this.#core.closeSession(id, this.#ports.nowMs())
+    this.#sessions.clear()
     clearTimeout(this.#timer)
     clearImmediate(this.#immediate)
     this.#immediate = undefined
@@ -96,13 +102,12 @@ export class Fetcher {
 
   /** Sizes of what is held for callers; see PeerGauges. */
   gauges(): Pick<PeerGauges, 'sessions' | 'blocksAwaited' | 'wants' | 'wantsAtPeers' | 'storeBacklogBytes'> {
-    let wantsAtPeers = 0
-    for (const peer of this.#core.peers.values()) wantsAtPeers += peer.asks.size
+    const { wants, inFlight, haves } = this.#core.gauges()
     return {
-      sessions: this.#core.sessions.size,
+      sessions: this.#sessions.size,
       blocksAwaited: this.#entries.size,
-      wants: this.#core.wants.size,
-      wantsAtPeers,
+      wants,
+      wantsAtPeers: inFlight + haves,
       storeBacklogBytes: this.#backlogBytes
     }
   }
@@ -121,7 +126,7 @@ export class Fetcher {
     if (isIdentity(cid)) return identityBytes(cid)
     if (!isVerifiable(cid)) throw unverifiable(cid)
     if (this.#stopped) throw new StoppedError('the peer was stopped')
-    if (!this.#core.sessions.has(session)) throw new StoppedError('the session was closed')
+    if (!this.#sessions.has(session)) throw new StoppedError('the session was closed')
     return await this.#wait(session, cid, options)
   }
 
@@ -131,8 +136,21 @@ export class Fetcher {
   }
 
   disconnectPeer(peer: PeerKey): void {
-    this.#core.disconnectPeer(peer)
+    this.#core.disconnectPeer(peer, this.#ports.nowMs())
     this.#schedule()
+  }
+
+  /** Routing named this peer, which is connected, for a CID of the session. */
+  providerFound(session: number, peer: PeerKey): void {
+    this.#core.providerFound(session, peer, this.#ports.nowMs())
+    this.#schedule()
+  }
+
+  /** The peer asked us for blocks: where we want them too, it fetches the same. */
+  peerWants(peer: PeerKey, cids: Iterable<CID>): void {
+    if (this.#entries.size === 0 || this.#stopped) return
+    const nowMs = this.#ports.nowMs()
+    for (const cid of cids) this.#core.peerWants(peer, blockKey(cid), nowMs)
   }
 
   receiveBytes(peer: PeerKey, bytes: number): void {
@@ -150,11 +168,11 @@ export class Fetcher {
     for (const block of message.blocks) if (this.#receiveBlock(peer, block)) isOfUse = true
     if (!isOfUse) this.#core.receiveTalk(peer, bytes)
     const nowMs = this.#ports.nowMs()
+    this.#core.receivePendingBytes(peer, message.pendingBytes, nowMs)
     for (const { cid, presence } of message.presences) {
       const key = blockKey(cid)
-      const known = this.#core.wants.get(key)?.asks.has(peer) === true
       this.#core.receivePresence(peer, key, presence, nowMs)
-      if (known && presence === 'dont-have') this.#progress(key, { type: 'dont-have', cid, peer })
+      if (presence === 'dont-have') this.#progress(key, { type: 'dont-have', cid, peer })
     }
     if (message.blocks.length > 0 || message.presences.length > 0) this.#schedule()
     if (this.#backlogBytes <= this.#limits.storeBacklogBytesMax) return undefined
@@ -164,7 +182,7 @@ export class Fetcher {
   /** Somebody put a block here: whoever waits for it has it. */
   put(cid: CID, bytes: Uint8Array): void {
     const key = blockKey(cid)
-    this.#core.putBlock(key)
+    this.#core.putBlock(key, this.#ports.nowMs())
     const entry = this.#entries.get(key)
     if (entry !== undefined) this.#settle(entry, bytes)
     this.#schedule()
@@ -255,7 +273,7 @@ export class Fetcher {
     if (entry.waiters.size === 0 && this.#entries.get(entry.key) === entry && entry.state !== 'storing') this.#entries.delete(entry.key)
     if (entry.state !== 'wanted' || this.#stopped) return
     for (const other of entry.waiters) if (other.session === session) return
-    this.#core.dropWant(session, entry.key)
+    this.#core.dropWant(session, entry.key, this.#ports.nowMs())
     this.#schedule()
   }
 
@@ -359,17 +377,10 @@ export class Fetcher {
   }
 
   #carryOut(commands: readonly Command[]): void {
-    const touched = new Set<PeerKey>()
     for (const command of commands) {
       switch (command.type) {
-        case 'ask':
-          this.#ports.want(command.peer, command.cid, command.key, command.wantType)
-          touched.add(command.peer)
-          this.#progress(command.key, { type: 'want', cid: command.cid, peer: command.peer })
-          break
-        case 'cancel':
-          this.#ports.cancel(command.peer, command.cid, command.key)
-          touched.add(command.peer)
+        case 'send':
+          this.#send(command.peer, command.entries)
           break
         case 'timed-out':
           this.#progress(command.key, { type: 'timeout', cid: command.cid, peer: command.peer })
@@ -382,7 +393,17 @@ export class Fetcher {
           break
       }
     }
-    for (const peer of touched) this.#ports.flush(peer)
+  }
+
+  #send(peer: PeerKey, entries: readonly WantEntry[]): void {
+    for (const { type, cid, key } of entries) {
+      if (type === 'cancel') this.#ports.cancel(peer, cid, key)
+      else {
+        this.#ports.want(peer, cid, key, type === 'want-block' ? 'block' : 'have')
+        this.#progress(key, { type: 'want', cid, peer })
+      }
+    }
+    this.#ports.flush(peer)
   }
 
   #giveUp(key: BlockKey, reason: string): void {
@@ -392,11 +413,22 @@ export class Fetcher {
     for (const waiter of entry.waiters) if (!waiter.patient) waiter.reject(error)
   }
 
-  /** One timer for all deadlines; none while nothing is wanted. */
+  /** One timer for all deadlines; none while nothing is to be looked at. */
   #arm(): void {
-    if (this.#timer !== undefined || this.#stopped || this.#core.wants.size === 0) return
+    if (this.#stopped) return
+    const wakeMs = this.#core.wakeAtMs()
+    if (wakeMs === undefined) return
     const nowMs = this.#ports.nowMs()
-    const inMs = Math.min(Math.max((this.#core.wakeAtMs() ?? nowMs + tickMaxMs) - nowMs, tickMinMs), tickMaxMs)
+    if (wakeMs === 0) {
+      this.#schedule()
+      return
+    }
+    const inMs = Math.min(Math.max(wakeMs - nowMs, tickMinMs), tickMaxMs)
+    if (this.#timer !== undefined) {
+      if (this.#timerDueMs <= nowMs + inMs + tickMinMs) return
+      clearTimeout(this.#timer)
+    }
+    this.#timerDueMs = nowMs + inMs
     this.#timer = setTimeout(() => this.#tick(nowMs + inMs), inMs)
   }
 
@@ -405,6 +437,7 @@ export class Fetcher {
     // Late: our own event loop was busy, and answers may wait unread. They are read before anybody is blamed.
     const lateMs = this.#ports.nowMs() - dueMs
     if (lateMs > 2 * tickMinMs) {
+      this.#timerDueMs = this.#ports.nowMs() + tickMinMs
       this.#timer = setTimeout(() => this.#tick(this.#ports.nowMs()), tickMinMs)
       return
     }

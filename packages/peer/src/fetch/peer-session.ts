@@ -1,10 +1,10 @@
 import type { Block, CID, PeerKey } from '@shardswap/interface'
 import type { PeerLimits } from '../limits.ts'
-import type { FetchStat, GetManyOptions, GetOptions, Session } from '../types.ts'
+import type { GetManyOptions, GetOptions, Session, SessionStat } from '../types.ts'
 import { onAbort } from './abort.ts'
 import type { Fetcher } from './fetcher.ts'
 import { getMany } from './get-many.ts'
-import { newCounters } from './state.ts'
+import { fetchStat, noFigures } from './stat.ts'
 
 /** One DAG's wants, as the public interface shows it. */
 export class PeerSession implements Session {
@@ -13,7 +13,7 @@ export class PeerSession implements Session {
   readonly #id: number
   readonly #onEnd: (session: PeerSession) => void
   #offAbort: (() => void) | undefined
-  #last: FetchStat = newCounters()
+  #last: SessionStat = { ...fetchStat(noFigures), potential: 0, wants: 0, inFlight: 0 }
 
   constructor(
     fetcher: Fetcher,
@@ -43,9 +43,11 @@ export class PeerSession implements Session {
     return getMany(async (cid, signal) => await this.#fetcher.get(this.#id, cid, { ...rest, signal, patient }), cids, options, this.#limits)
   }
 
-  stat(): FetchStat {
-    const stat = this.#fetcher.core.sessions.get(this.#id)?.stat
-    return { ...(stat ?? this.#last) }
+  stat(): SessionStat {
+    const stat = this.#fetcher.core.session(this.#id)
+    if (stat === undefined) return { ...this.#last }
+    const { potential, wants, inFlight, figures } = stat
+    return { ...fetchStat(figures), potential, wants, inFlight }
   }
 
   close(): void {

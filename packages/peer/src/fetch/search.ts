@@ -1,4 +1,4 @@
-import type { CID } from '@shardswap/interface'
+import { type CID, type PeerKey, peerKey } from '@shardswap/interface'
 import type { Libp2p, Logger } from '@libp2p/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { Provider, Routing } from '../types.ts'
@@ -30,12 +30,13 @@ export class Search {
     return this.#running.size
   }
 
-  start(cid: CID): void {
+  /** `found` hears of each provider that is connected then. */
+  start(cid: CID, found: (provider: PeerKey) => void): void {
     const text = cid.toString()
     const routing = this.#routing
     if (routing === undefined || this.#running.size >= searchesMax || this.#running.has(text)) return
     this.#running.add(text)
-    this.#run(routing, cid)
+    this.#run(routing, cid, found)
       .catch((error: unknown) => this.#log('search for providers of %s ended - %e', text, error))
       .finally(() => this.#running.delete(text))
       .catch(() => undefined)
@@ -45,23 +46,26 @@ export class Search {
     this.#abort.abort()
   }
 
-  async #run(routing: Routing, cid: CID): Promise<void> {
+  async #run(routing: Routing, cid: CID, found: (provider: PeerKey) => void): Promise<void> {
     const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(searchTimeoutMs)])
     const dials = new Map<string, Promise<void>>()
     let named = 0
     for await (const provider of routing.findProviders(cid, { signal })) {
       signal.throwIfAborted()
       const id = provider.id.toString()
-      if (!provider.id.equals(this.#libp2p.peerId) && !dials.has(id)) dials.set(id, this.#dial(provider, signal))
+      if (!provider.id.equals(this.#libp2p.peerId) && !dials.has(id)) dials.set(id, this.#dial(provider, signal, found))
       named += 1
       if (dials.size >= this.#limits.providersMax || named >= namedPerProviderMax * this.#limits.providersMax) break
     }
     await Promise.all(dials.values())
   }
 
-  async #dial(provider: Provider, signal: AbortSignal): Promise<void> {
+  async #dial(provider: Provider, signal: AbortSignal, found: (provider: PeerKey) => void): Promise<void> {
     try {
-      if (this.#libp2p.getConnections(provider.id).length > 0) return
+      if (this.#libp2p.getConnections(provider.id).length > 0) {
+        found(peerKey(provider.id))
+        return
+      }
       if (provider.multiaddrs !== undefined && provider.multiaddrs.length > 0) {
         await this.#libp2p.peerStore.merge(provider.id, { multiaddrs: provider.multiaddrs })
       }

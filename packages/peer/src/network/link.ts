@@ -1,7 +1,7 @@
 import { asError, type BlockKey, type CID } from '@shardswap/interface'
 import { type BitswapVersion, encodeMessageLists, type OutgoingMessage, versionOf, type WantlistEntry } from '@shardswap/protocol'
 import type { Stream } from '@libp2p/interface'
-import type { Standing } from '../fetch/core.ts'
+import type { Standing } from '@shardswap/broker'
 
 export interface LinkPorts {
   /** Opens a stream to the peer on a connection that exists. Rejects where that cannot be. */

@@ -1,7 +1,7 @@
 import { type PeerKey, peerKey } from '@shardswap/interface'
 import { type BitswapVersion, decodeMessage, type DecodedMessage, protocolIds, supportsHave, versionOf } from '@shardswap/protocol'
 import type { Connection, IdentifyResult, Libp2p, Logger, PeerId, PeerUpdate, Stream } from '@libp2p/interface'
-import type { Standing } from '../fetch/core.ts'
+import type { Standing } from '@shardswap/broker'
 import type { PeerLimits } from '../limits.ts'
 import { FrameReader } from './frame-reader.ts'
 import { ConnectionHealth } from './health.ts'

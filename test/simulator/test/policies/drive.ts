@@ -1,5 +1,5 @@
 import type { Arrival, Command, ExchangeCore, Gauges } from '@shardswap/broker'
-import { blockKey, CID, type BlockKey, type PeerKey, type Random } from '@shardswap/interface'
+import { blockKey, CID, peerKey, type BlockKey, type PeerKey, type Random } from '@shardswap/interface'
 import { create } from 'multiformats/hashes/digest'
 import { expect } from 'vitest'
 import { baselines } from '../../src/policies/index.ts'
@@ -35,7 +35,7 @@ export class Drive {
   constructor(policy: string, options: Partial<PolicyOptions> = {}) {
     const found = baselines.find(({ name }) => name === policy)
     if (found === undefined) throw new Error(`no policy is called ${policy}`)
-    this.core = found.create({ random: numbers(0), world: plainWorld, ...options })
+    this.core = found.create({ self: peerKey('self'), random: numbers(0), world: plainWorld, ...options })
   }
 
   /** What it has done since the last time. */

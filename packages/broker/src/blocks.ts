@@ -1,0 +1,49 @@
+import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
+import type { BlockView, Phase, Session, Stance } from '@shardswap/session'
+import type { PeerQueue } from './queue.ts'
+import type { SessionId } from './types.ts'
+
+/** A session that the broker runs. */
+export interface Member {
+  readonly id: SessionId
+  readonly session: Session
+}
+
+/** A block that sessions want, with what stands at peers for it. */
+export class Wanted implements BlockView {
+  readonly cid: CID
+  readonly key: BlockKey
+  readonly members = new Set<Member>()
+  readonly stances = new Map<PeerKey, Copy>()
+  inFlight = 0
+  havesAsked = 0
+
+  constructor(cid: CID, key: BlockKey) {
+    this.cid = cid
+    this.key = key
+  }
+}
+
+/** One want at one peer. Its phases are those of `Stance`; `moveCopy` is the only one to change them. */
+export interface Copy extends Stance {
+  readonly wanted: Wanted
+  readonly peer: PeerQueue
+  phase: Phase
+  sinceMs: number
+  restMs: number
+  promised: boolean
+  /** It was a want-block once that had its time. */
+  failed: boolean
+  /** For phases `have-asked` and `in-flight`. */
+  deadlineMs: number
+  /** When the deadline is looked at next; entries of other times are stale. */
+  checkMs: number
+  /** For `in-flight`: number and bytes taken for it in the peer's queue, and whose limit it counts to. */
+  sequence: number
+  bytes: number
+  owner: Member | undefined
+  /** Whether a want-block or a want-have of ours stands at the remote, as far as it keeps one. */
+  remote: 'block' | 'have' | undefined
+  /** A message with it has left. */
+  isReleased: boolean
+}

@@ -1,0 +1,120 @@
+import { assert } from '@shardswap/interface'
+import type { Copy, Member, Wanted } from './blocks.ts'
+import type { PeerQueue } from './queue.ts'
+
+/** What is out over all peers. */
+export interface InFlight {
+  /** Want-blocks, and what they are taken for. */
+  wants: number
+  bytes: number
+  /** Want-haves that are not answered. */
+  haves: number
+}
+
+type Next =
+  | { readonly phase: 'in-flight'; readonly bytes: number; readonly owner: Member; readonly deadlineMs: number }
+  | { readonly phase: 'have-asked'; readonly deadlineMs: number }
+  | { readonly phase: 'have' }
+  | { readonly phase: 'dont-have' }
+  | { readonly phase: 'timed-out'; readonly restMs: number }
+
+/** A copy that nothing was asked for yet; `moveCopy` must follow. */
+export function newCopy(wanted: Wanted, peer: PeerQueue): Copy {
+  return {
+    wanted,
+    peer,
+    phase: 'have',
+    sinceMs: 0,
+    restMs: 0,
+    promised: false,
+    failed: false,
+    deadlineMs: 0,
+    checkMs: 0,
+    sequence: 0,
+    bytes: 0,
+    owner: undefined,
+    remote: undefined,
+    isReleased: false
+  }
+}
+
+/** Moves a copy to a phase and keeps the sums of peer, block and session right: with `dropCopy` the only one to touch them. */
+export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number): void {
+  const { wanted, peer } = copy
+  if (wanted.stances.get(peer.key) === copy) leave(copy, total)
+  else {
+    wanted.stances.set(peer.key, copy)
+    peer.copies.set(wanted.key, copy)
+  }
+  copy.phase = next.phase
+  copy.sinceMs = nowMs
+  if (next.phase === 'in-flight') {
+    copy.remote = 'block'
+    copy.bytes = next.bytes
+    copy.deadlineMs = next.deadlineMs
+    copy.owner = next.owner
+    copy.sequence = peer.nextSequence++
+    wanted.inFlight += 1
+    peer.inFlight += 1
+    peer.inFlightBytes += next.bytes
+    total.wants += 1
+    total.bytes += next.bytes
+    next.owner.session.sentBlock(peer)
+  } else if (next.phase === 'have-asked') {
+    copy.remote ??= 'have'
+    copy.deadlineMs = next.deadlineMs
+    wanted.havesAsked += 1
+    peer.haves += 1
+    total.haves += 1
+  } else if (next.phase === 'dont-have') {
+    if (copy.remote !== undefined) peer.standing += 1
+  } else if (next.phase === 'have') {
+    // A HAVE ends a want-have at the remote; a want-block stands on.
+    copy.promised = true
+    if (copy.remote === 'have') copy.remote = undefined
+  } else {
+    copy.remote = undefined
+    copy.restMs = next.restMs
+  }
+}
+
+/** The remote keeps nothing for this copy any more, since it was told so. */
+export function clearRemote(copy: Copy): void {
+  if (copy.phase === 'dont-have' && copy.remote !== undefined) copy.peer.standing -= 1
+  copy.remote = undefined
+}
+
+/** Ends a copy. The peer's past keeps its key, so that a late block is told from an unasked one. */
+export function dropCopy(copy: Copy, total: InFlight): void {
+  const { wanted, peer } = copy
+  const session = copy.owner ?? firstOf(wanted.members)
+  leave(copy, total)
+  wanted.stances.delete(peer.key)
+  peer.copies.delete(wanted.key)
+  peer.past.add(wanted.key, session?.id)
+}
+
+function firstOf(members: ReadonlySet<Member>): Member | undefined {
+  for (const member of members) return member
+  return undefined
+}
+
+function leave(copy: Copy, total: InFlight): void {
+  const { wanted, peer, phase } = copy
+  if (phase === 'in-flight') {
+    wanted.inFlight -= 1
+    peer.inFlight -= 1
+    peer.inFlightBytes -= copy.bytes
+    total.wants -= 1
+    total.bytes -= copy.bytes
+    assert(wanted.inFlight >= 0 && peer.inFlight >= 0 && total.wants >= 0, 'no copy leaves twice')
+    if (peer.inFlight === 0) peer.timing.pause()
+    copy.owner?.session.freedBlock(peer.key)
+  } else if (phase === 'have-asked') {
+    wanted.havesAsked -= 1
+    peer.haves -= 1
+    total.haves -= 1
+  } else if (phase === 'dont-have' && copy.remote !== undefined) {
+    peer.standing -= 1
+  }
+}

@@ -1,0 +1,18 @@
+import type { Figures } from './types.ts'
+
+/** Figures, counting. */
+export type Counters = { -readonly [name in keyof Figures]: number }
+
+export function newCounters(): Counters {
+  return {
+    wantBlocksSent: 0,
+    wantHavesSent: 0,
+    blocks: 0,
+    bytes: 0,
+    duplicateBlocks: 0,
+    duplicateBytes: 0,
+    timeouts: 0,
+    dontHaves: 0,
+    unaskedBlocks: 0
+  }
+}

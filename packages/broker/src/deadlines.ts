@@ -1,0 +1,60 @@
+import { Heap } from '@shardswap/interface'
+import type { Copy } from './blocks.ts'
+import type { BrokerLimits } from './limits.ts'
+
+/** How soon a want whose deadline stands still is looked at again. */
+const graceMs = 50
+
+/** Stale entries that are left alone: sorting them out costs more than they hold. */
+const staleMax = 1024
+
+/** When copies are to be looked at next. Copies that moved on leave stale entries, which are dropped at their time. */
+export class Deadlines {
+  readonly #heap = new Heap<Copy>()
+
+  /** Entries, stale ones among them. */
+  get size(): number {
+    return this.#heap.size
+  }
+
+  /** At or before the next time at which `due` finds something. */
+  get nextMs(): number {
+    return this.#heap.topKey ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Looks at the copy at its deadline, and before it whether the peer has become quiet. */
+  watch(copy: Copy, quietMs: number, nowMs: number): void {
+    copy.checkMs = Math.min(copy.deadlineMs, nowMs + quietMs + 1)
+    this.#heap.push(copy.checkMs, copy)
+  }
+
+  again(copy: Copy, limits: BrokerLimits, nowMs: number): void {
+    if (copy.deadlineMs <= nowMs) copy.deadlineMs = nowMs + graceMs
+    this.watch(copy, limits.timeoutMaxMs, nowMs)
+  }
+
+  /** Drops stale entries where they are by far the most, so that what ended does not live on until its deadline. */
+  trim(open: number): void {
+    if (this.#heap.size <= staleMax + 4 * open) return
+    const left: Copy[] = []
+    for (let atMs = this.#heap.topKey; atMs !== undefined; atMs = this.#heap.topKey) {
+      const copy = this.#heap.pop()
+      if (copy !== undefined && copy.checkMs === atMs && isOpen(copy)) left.push(copy)
+    }
+    for (const copy of left) this.#heap.push(copy.checkMs, copy)
+  }
+
+  /** Takes out what is due by now and still open. */
+  due(nowMs: number): Copy[] {
+    const due: Copy[] = []
+    for (let atMs = this.#heap.topKey; atMs !== undefined && atMs <= nowMs; atMs = this.#heap.topKey) {
+      const copy = this.#heap.pop()
+      if (copy !== undefined && copy.checkMs === atMs && isOpen(copy)) due.push(copy)
+    }
+    return due
+  }
+}
+
+function isOpen(copy: Copy): boolean {
+  return (copy.phase === 'in-flight' || copy.phase === 'have-asked') && copy.wanted.stances.get(copy.peer.key) === copy
+}

@@ -1,0 +1,104 @@
+import type { Member } from './blocks.ts'
+import type { InFlight } from './copies.ts'
+import type { BrokerLimits } from './limits.ts'
+import type { PeerQueue } from './queue.ts'
+
+/**
+ * Space in the want queues, and the lines of sessions that wait for it. A
+ * session that comes while others wait goes to the end of the line, so each
+ * gets one want a round (B24).
+ */
+export class Lines {
+  readonly #limits: BrokerLimits
+  readonly #inFlight: InFlight
+  /** Queues with somebody in line. */
+  readonly #lined = new Set<PeerQueue>()
+  /** Of these, those where there may be space. */
+  readonly #freed = new Set<PeerQueue>()
+  /** Somebody found no space since the bytes over all peers were used up. */
+  #isUsedUp = false
+  #turnAt: PeerQueue | undefined
+
+  constructor(limits: BrokerLimits, inFlight: InFlight) {
+    this.#limits = limits
+    this.#inFlight = inFlight
+  }
+
+  /** Sessions in line, over all queues. */
+  get size(): number {
+    let size = 0
+    for (const queue of this.#lined) size += queue.line.size
+    return size
+  }
+
+  hasSpace(member: Member, queue: PeerQueue, bytes: number): boolean {
+    if (!queue.fits(bytes)) return false
+    if (this.#inFlight.wants > 0 && this.#inFlight.bytes + bytes > this.#limits.inFlightBytesMax) {
+      this.#isUsedUp = true
+      return false
+    }
+    return queue.line.size === 0 || queue.turn === member
+  }
+
+  join(member: Member, queue: PeerQueue): void {
+    queue.line.add(member)
+    this.#lined.add(queue)
+    // There may be space that was kept for those before it in line.
+    this.#freed.add(queue)
+  }
+
+  /** The session ends. */
+  leave(member: Member): void {
+    for (const queue of this.#lined) {
+      if (queue.line.delete(member) && queue.line.size === 0) this.#lined.delete(queue)
+    }
+  }
+
+  /** The peer is gone: nobody waits for it. */
+  close(queue: PeerQueue): void {
+    queue.line.clear()
+    this.#lined.delete(queue)
+    this.#freed.delete(queue)
+  }
+
+  /** Something is no longer in flight at a peer. */
+  freed(queue: PeerQueue): void {
+    if (queue.line.size > 0) this.#freed.add(queue)
+    if (!this.#isUsedUp) return
+    this.#isUsedUp = false
+    for (const other of this.#lined) this.#freed.add(other)
+  }
+
+  /** The next session in line at a queue with space; it has one turn there, until `endTurn`. */
+  next(): Member | undefined {
+    for (const queue of this.#freed) {
+      const member = this.#first(queue)
+      if (member === undefined || !queue.fits(member.session.averageBytes)) {
+        this.#freed.delete(queue)
+        continue
+      }
+      const { bytes, wants } = this.#inFlight
+      if (wants > 0 && bytes + member.session.averageBytes > this.#limits.inFlightBytesMax) {
+        this.#isUsedUp = true
+        return undefined
+      }
+      queue.line.delete(member)
+      if (queue.line.size === 0) this.#lined.delete(queue)
+      queue.turn = member
+      this.#turnAt = queue
+      member.session.spaceAt(queue.key)
+      return member
+    }
+    return undefined
+  }
+
+  endTurn(): void {
+    if (this.#turnAt !== undefined) this.#turnAt.turn = undefined
+    this.#turnAt = undefined
+  }
+
+  #first(queue: PeerQueue): Member | undefined {
+    for (const member of queue.line) return member
+    return undefined
+  }
+}

@@ -1,0 +1,119 @@
+import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
+import type { PeerView } from '@shardswap/session'
+import type { Copy, Member } from './blocks.ts'
+import { type Counters, newCounters } from './counters.ts'
+import type { BrokerLimits } from './limits.ts'
+import { Past } from './past.ts'
+import { Timing } from './timing.ts'
+import type { QueueFigures, WantEntry } from './types.ts'
+
+/** A peer may always have so many want-blocks in flight: one on its way, one behind it, however small its window. */
+const inFlightMinWants = 2
+
+/** One peer's bounded want queue over all sessions (B22), and what is known of the peer. */
+export class PeerQueue implements PeerView {
+  readonly key: PeerKey
+  readonly timing: Timing
+  readonly past: Past
+  readonly figures: Counters = newCounters()
+  /** What was asked of it, by block, in the order asked. */
+  readonly copies = new Map<BlockKey, Copy>()
+  /** Lines of the next message, one a block (B25). */
+  readonly outbox = new Map<BlockKey, WantEntry>()
+  /** Sessions that wait for space here, first come, first served. */
+  readonly line = new Set<Member>()
+  /** The session whose turn it is here: the others in line wait. */
+  turn: Member | undefined
+  isConnected = false
+  supportsHave = true
+  /** From the reliability layer; 1 until there is one. */
+  score = 1
+  /** Its place among the connected. */
+  index = -1
+  inFlight = 0
+  inFlightBytes = 0
+  haves = 0
+  /** Wants that it said DONT_HAVE to and keeps, should it get them later. */
+  standing = 0
+  /** What the peer says that it still has queued for us. */
+  pendingBytes = 0
+  nextSequence = 0
+  outboxSinceMs = 0
+  shutOutUntilMs = 0
+  /** Times of unasked blocks of the last ten minutes. */
+  unaskedAtMs: number[] = []
+  #averageBytes: number | undefined
+  readonly #limits: BrokerLimits
+
+  constructor(key: PeerKey, limits: BrokerLimits) {
+    this.key = key
+    this.#limits = limits
+    this.timing = new Timing(limits)
+    this.past = new Past(limits.pastWantsMax)
+  }
+
+  get latencyMs(): number | undefined {
+    return this.timing.latencyMs
+  }
+
+  get lastBytesAtMs(): number {
+    return this.timing.lastBytesAtMs
+  }
+
+  /** Want-blocks that may be in flight here over all sessions: 128, and more where bandwidth × delay holds more (B15). */
+  get limitWants(): number {
+    const { queueWantsStart, queueWantsMax } = this.#limits
+    if (this.#averageBytes === undefined || this.timing.bytesPerMs === undefined) return queueWantsStart
+    return Math.min(queueWantsMax, Math.max(queueWantsStart, Math.floor(this.timing.windowBytes() / this.#averageBytes)))
+  }
+
+  get depth(): number {
+    const bytes = Math.max(this.inFlightBytes, this.pendingBytes) / this.timing.windowBytes()
+    return Math.min(1, Math.max(this.inFlight / this.limitWants, bytes))
+  }
+
+  /** All that stands at the remote for us. */
+  get stands(): number {
+    return this.inFlight + this.haves + this.standing
+  }
+
+  get hasHaveSpace(): boolean {
+    return this.haves < this.#limits.queueHavesMax && this.stands < this.#limits.queueWantsMax
+  }
+
+  isUsable(nowMs: number): boolean {
+    return this.isConnected && this.shutOutUntilMs <= nowMs
+  }
+
+  /** Whether one more want-block of about so many bytes fits. */
+  fits(bytes: number): boolean {
+    if (this.inFlight >= this.limitWants || this.stands >= this.#limits.queueWantsMax) return false
+    return this.inFlight < inFlightMinWants || this.inFlightBytes + bytes <= this.timing.windowBytes()
+  }
+
+  /** A block came from it. */
+  sizeBlock(bytes: number): void {
+    this.#averageBytes = this.#averageBytes === undefined ? bytes : this.#averageBytes + (bytes - this.#averageBytes) / 8
+  }
+
+  put(type: WantEntry['type'], cid: CID, key: BlockKey, nowMs: number): void {
+    if (this.outbox.size === 0) this.outboxSinceMs = nowMs
+    this.outbox.set(key, { type, cid, key })
+  }
+
+  stat(): QueueFigures {
+    const { latencyMs, bytesPerMs } = this.timing
+    return {
+      peer: this.key,
+      connected: this.isConnected,
+      inFlight: this.inFlight,
+      inFlightBytes: this.inFlightBytes,
+      haves: this.haves,
+      limitWants: this.limitWants,
+      windowBytes: this.timing.windowBytes(),
+      latencyMs,
+      bytesPerS: bytesPerMs === undefined ? undefined : bytesPerMs * 1000,
+      figures: { ...this.figures }
+    }
+  }
+}

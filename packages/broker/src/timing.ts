@@ -1,0 +1,120 @@
+import type { BrokerLimits } from './limits.ts'
+
+/** A peer that delivers at least so much keeps its deadlines standing still (B15). */
+const aliveBytesPerMs = (16 * 1024) / 1000
+/** What a peer is taken to deliver before its rate is known, in bytes per millisecond: 512 KiB a second, a slow home's uplink. */
+const unknownBytesPerMs = (512 * 1024) / 1000
+/** Arriving bytes are counted over at least so long for a sample. */
+const sampleMs = 50
+/** Blocks asked later that arrived first: above it, an earlier one was passed over, not queued behind. */
+const overtakingMax = 32
+
+/** What is known of a peer's latency and rate, and what follows from it: deadlines and windows. Milliseconds and bytes. */
+export class Timing {
+  /** Smoothed, with the gains of RFC 6298. */
+  latencyMs: number | undefined
+  latencyVariationMs = 0
+  /** The shortest that was seen: the way there and back, with nothing queued. */
+  latencyMinMs: number | undefined
+  /** While it had something queued for us. */
+  bytesPerMs: number | undefined
+  lastBytesAtMs = Number.NEGATIVE_INFINITY
+  /** Number of the newest want-block that was answered by its block. */
+  deliveredSequence = -1
+  /** Bytes since `#fromMs`; below 0 where more of those before were of no use. */
+  #bytes = 0
+  #fromMs: number | undefined
+  readonly #limits: BrokerLimits
+
+  constructor(limits: BrokerLimits) {
+    this.#limits = limits
+  }
+
+  /** Smooths a latency sample in. Returns whether it was the first. */
+  sampleLatency(latencyMs: number): boolean {
+    this.latencyMinMs = Math.min(this.latencyMinMs ?? latencyMs, latencyMs)
+    if (this.latencyMs === undefined) {
+      this.latencyMs = latencyMs
+      this.latencyVariationMs = latencyMs / 2
+      return true
+    }
+    this.latencyVariationMs += (Math.abs(latencyMs - this.latencyMs) - this.latencyVariationMs) / 4
+    this.latencyMs += (latencyMs - this.latencyMs) / 8
+    return false
+  }
+
+  /** Bytes came from the peer, of whole messages or parts of one, while something was in flight there or not. */
+  sampleBytes(bytes: number, isAwaited: boolean, nowMs: number): void {
+    // A message that is counted before its end is discounted after it.
+    if (this.#bytes + bytes > 0) this.lastBytesAtMs = nowMs
+    if (!isAwaited) return
+    if (this.#fromMs === undefined) {
+      // The first bytes after a pause took their way: the rate is measured from them on.
+      this.#fromMs = nowMs
+      this.#bytes = Math.min(this.#bytes, 0)
+      return
+    }
+    this.#bytes += bytes
+    const spanMs = nowMs - this.#fromMs
+    if (spanMs < Math.max(sampleMs, Math.min(this.latencyMinMs ?? 0, 1000))) return
+    const sample = Math.max(this.#bytes, 0) / spanMs
+    const gain = this.bytesPerMs === undefined ? 1 : sample > this.bytesPerMs ? 0.5 : 0.3
+    this.bytesPerMs = (this.bytesPerMs ?? 0) + gain * (sample - (this.bytesPerMs ?? 0))
+    this.#bytes = Math.min(this.#bytes, 0)
+    this.#fromMs = nowMs
+  }
+
+  /**
+   * A message of so many bytes held nothing that was asked for: by the rate, and by what is still
+   * arriving, it is as if it had not come, else talk alone would hold wants back.
+   */
+  discount(bytes: number): void {
+    this.#bytes -= bytes
+  }
+
+  /** Nothing is in flight there any more: what was counted since the last sample, and the time to come, say nothing. */
+  pause(): void {
+    this.#fromMs = undefined
+    this.#bytes = Math.min(this.#bytes, 0)
+  }
+
+  /**
+   * How long a want may take until so many bytes have come, its own and those ahead of it: latency and four
+   * times its variation (RFC 6298), within bounds, plus those bytes at the peer's rate (B15).
+   */
+  timeoutMs(bytes: number): number {
+    const { timeoutStartMs, timeoutMinMs, timeoutMaxMs } = this.#limits
+    const latency =
+      this.latencyMs === undefined
+        ? timeoutStartMs
+        : Math.min(timeoutMaxMs, Math.max(timeoutMinMs, this.latencyMs + 4 * this.latencyVariationMs))
+    const rate = this.bytesPerMs ?? unknownBytesPerMs
+    // Of a peer below the rate of the living, little is due to what is ahead.
+    const bytesMaxMs = rate >= aliveBytesPerMs ? 10 * timeoutMaxMs : timeoutMaxMs
+    return latency + (rate > 0 ? Math.min(bytes / rate, bytesMaxMs) : 0)
+  }
+
+  /** Whether nothing of use came for so long that what is ahead of a want excuses nothing any more. */
+  isQuiet(sentAtMs: number, nowMs: number): boolean {
+    return nowMs - Math.max(sentAtMs, this.lastBytesAtMs) > this.#limits.timeoutMaxMs
+  }
+
+  /** Whether a want that is past its deadline is rather behind bytes that are still arriving (B15). */
+  isStillArriving(sequence: number, nowMs: number): boolean {
+    if (this.deliveredSequence - sequence > overtakingMax) return false
+    if (nowMs - this.lastBytesAtMs > this.#limits.timeoutStartMs) return false
+    const spanMs = Math.max(nowMs - (this.#fromMs ?? nowMs), 1)
+    return (this.bytesPerMs ?? 0) >= aliveBytesPerMs || this.#bytes / spanMs >= aliveBytesPerMs
+  }
+
+  /**
+   * Bytes that a peer may have in flight (B15): what its rate delivers in twice
+   * its shortest latency and a slack. Twice, so that the window grows while the
+   * link has room; the slack fills links that are shorter than the work at their ends.
+   */
+  windowBytes(): number {
+    const { windowStartBytes, windowMaxBytes, windowSlackMs } = this.#limits
+    if (this.bytesPerMs === undefined) return windowStartBytes
+    return Math.min(windowMaxBytes, this.bytesPerMs * (2 * (this.latencyMinMs ?? 0) + windowSlackMs))
+  }
+}

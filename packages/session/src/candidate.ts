@@ -1,0 +1,79 @@
+import type { SessionLimits } from './limits.ts'
+import type { PeerView } from './views.ts'
+import type { Want } from './want.ts'
+import { deliveredFactor, grownLimit, newcomerFactor, timeoutFactor, weightOf } from './weight.ts'
+
+/** Gain of the hit rate: a peer that had a part of the DAG and no more is found out within a few answers. */
+const hitGain = 1 / 4
+/** A block forgives a part of the timeouts before it. */
+const timeoutsKept = 3 / 4
+
+/** A peer in one session: what it delivered here, and what it may be asked. */
+export class Candidate {
+  readonly peer: PeerView
+  /** Its leaf in the session's tree of weights. */
+  index: number
+  /** Blocks received from it in this session. */
+  blocks = 0
+  /** Timeouts in this session, less what blocks since then forgave. */
+  timeouts = 0
+  /** How often it had what it was asked for, smoothed. */
+  hit: number
+  /** Want-blocks that it may have in flight for this session (B11–B13). */
+  limit: number
+  inFlight = 0
+  /** In line for space: the leaf weighs nothing meanwhile. */
+  waiting = false
+  /** Wants that it has, or may have, and that wait for space at it. */
+  readonly blocked = new Set<Want>()
+  readonly #limits: SessionLimits
+  /** Blocks since the limit was last halved. */
+  #blocksAtLimit = 0
+  /** B21, until it is tried. */
+  #newcomer: number
+
+  /** It answered before, so that one answer more is one of several. */
+  #isTried: boolean
+
+  constructor(peer: PeerView, index: number, hit: number, median: number, limits: SessionLimits) {
+    this.peer = peer
+    this.index = index
+    this.hit = hit
+    this.#isTried = hit > 0
+    this.limit = limits.wantsInFlightStart
+    this.#limits = limits
+    this.#newcomer = newcomerFactor(median)
+  }
+
+  /** What it delivered, as a factor (B16, B21). */
+  get delivered(): number {
+    return this.blocks === 0 ? this.#newcomer : deliveredFactor(this.blocks, this.#limits.wantsInFlightStart)
+  }
+
+  /** Its weight for a want of which its presence is known by so much. */
+  weight(presence: number): number {
+    return weightOf({ score: this.peer.score, delivered: this.delivered, timeouts: timeoutFactor(this.timeouts), presence })
+  }
+
+  /** A block of this session came from it. */
+  receive(): void {
+    this.blocks += 1
+    this.#blocksAtLimit += 1
+    this.timeouts *= timeoutsKept
+    this.limit = grownLimit(this.limit, this.#blocksAtLimit, this.#limits.wantsInFlightStart, this.#limits.wantsInFlightMax)
+  }
+
+  /** A want-block of this session had its time: the limit halves, floor 1 (B15). */
+  timeOut(): void {
+    this.timeouts += 1
+    this.#newcomer = 1
+    this.limit = Math.max(1, this.limit >> 1)
+    this.#blocksAtLimit = 0
+  }
+
+  /** It answered whether it has a block that it was asked for. */
+  answer(has: boolean): void {
+    this.hit += (Number(has) - this.hit) * (this.#isTried ? hitGain : 1)
+    this.#isTried = true
+  }
+}

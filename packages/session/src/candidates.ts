@@ -1,0 +1,221 @@
+import type { PeerKey, Random } from '@shardswap/interface'
+import { Candidate } from './candidate.ts'
+import type { SessionLimits } from './limits.ts'
+import { SumTree } from './sum-tree.ts'
+import type { BlockView, PeerView, Stance } from './views.ts'
+import { queueFactor, restFactor } from './weight.ts'
+
+/** With a hit rate below it a peer is asked whether it has a block before it is asked for it. */
+const likelyHit = 0.25
+/** Draws that are thrown away before the choice falls back to looking at each candidate. */
+const drawsMax = 64
+/** Peers looked at for the median of B21. */
+const medianSampleMax = 31
+
+export type Choice =
+  | { readonly kind: 'peer'; readonly candidate: Candidate }
+  /** Somebody has it, or may, but has no space now. */
+  | { readonly kind: 'full' }
+  /** Nobody who is known may be asked for it now. */
+  | { readonly kind: 'nobody' }
+
+/** Whether the peer of this candidate has space for one more want-block of the session now. */
+export type HasSpace = (candidate: Candidate) => boolean
+
+/**
+ * The providers of a session, with a tree of their weights: one draw and one
+ * change of a weight take O(log n). A leaf holds the weight for a block of which
+ * nothing is known at the peer; what a want knows of single peers, and how full
+ * queues are, comes in by throwing draws away, which keeps the chances exact.
+ */
+export class Candidates {
+  readonly #byPeer = new Map<PeerKey, Candidate>()
+  readonly #list: Candidate[] = []
+  readonly #tree = new SumTree()
+  readonly #limits: SessionLimits
+  readonly #random: Random
+  /** Those that may be asked for a block of which nothing is known. */
+  #likely = 0
+  #providers = 0
+
+  constructor(limits: SessionLimits, random: Random) {
+    this.#limits = limits
+    this.#random = random
+  }
+
+  get size(): number {
+    return this.#list.length
+  }
+
+  /** Those that are known to have had something. */
+  get providers(): number {
+    return this.#providers
+  }
+
+  get(peer: PeerKey): Candidate | undefined {
+    return this.#byPeer.get(peer)
+  }
+
+  [Symbol.iterator](): IterableIterator<Candidate> {
+    return this.#list[Symbol.iterator]()
+  }
+
+  /** The candidate at a place in an order that means nothing; for walks from a random one. */
+  at(index: number): Candidate | undefined {
+    return this.#list[index]
+  }
+
+  /** Undefined where the session knows as many as it may. */
+  add(peer: PeerView, hit: number): Candidate | undefined {
+    const known = this.#byPeer.get(peer.key)
+    if (known !== undefined) return known
+    if (this.#list.length >= this.#limits.candidatesMax) return undefined
+    const candidate = new Candidate(peer, this.#list.length, hit, this.#median(), this.#limits)
+    this.#byPeer.set(peer.key, candidate)
+    this.#list.push(candidate)
+    if (isLikely(candidate)) this.#likely += 1
+    if (candidate.hit > 0) this.#providers += 1
+    this.refresh(candidate)
+    return candidate
+  }
+
+  remove(candidate: Candidate): void {
+    const last = this.#list.pop()
+    this.#byPeer.delete(candidate.peer.key)
+    if (isLikely(candidate)) this.#likely -= 1
+    if (candidate.hit > 0) this.#providers -= 1
+    if (last === undefined) return
+    this.#tree.set(last.index, 0)
+    if (last === candidate) return
+    this.#list[candidate.index] = last
+    last.index = candidate.index
+    this.refresh(last)
+  }
+
+  /** After anything in a candidate changed that its weight is made of, besides `hit`. */
+  refresh(candidate: Candidate): void {
+    const isOpen = !candidate.waiting && candidate.inFlight < candidate.limit && isLikely(candidate)
+    this.#tree.set(candidate.index, isOpen ? candidate.weight(candidate.hit) : 0)
+  }
+
+  /** The candidate answered whether it has a block. */
+  answer(candidate: Candidate, has: boolean): void {
+    const wasLikely = isLikely(candidate)
+    const wasProvider = candidate.hit > 0
+    candidate.answer(has)
+    this.#likely += Number(isLikely(candidate)) - Number(wasLikely)
+    this.#providers += Number(candidate.hit > 0) - Number(wasProvider)
+    this.refresh(candidate)
+  }
+
+  /** C3: a peer for a want-block, at random with weights. `hasSpace` takes those without it out of the draw until `refresh`. */
+  choose(block: BlockView, hasSpace: HasSpace, nowMs: number): Choice {
+    const known = this.#known(block, hasSpace, nowMs)
+    let knownWeight = 0
+    for (const { weight } of known.open) knownWeight += weight
+    for (let draws = 0; draws < drawsMax; draws++) {
+      const others = this.#tree.total - known.leaves
+      const isOthers = others > 1e-9 * this.#tree.total
+      if (!isOthers && knownWeight === 0) break
+      if (this.#random.next() * (knownWeight + (isOthers ? others : 0)) < knownWeight) {
+        return { kind: 'peer', candidate: this.#pick(known.open, knownWeight) }
+      }
+      const candidate = this.#list[this.#tree.sample(this.#random.next())]
+      if (candidate === undefined || block.stances.has(candidate.peer.key)) continue
+      if (!candidate.peer.isUsable(nowMs) || !hasSpace(candidate)) {
+        this.#tree.set(candidate.index, 0)
+        continue
+      }
+      if (this.#random.next() < queueFactor(candidate.peer.depth)) return { kind: 'peer', candidate }
+    }
+    return this.#fallBack(block, known, hasSpace, nowMs)
+  }
+
+  /** What is known of single peers about this block: exact weights of those that may be asked, and what the tree has for all of them. */
+  #known(block: BlockView, hasSpace: HasSpace, nowMs: number): Known {
+    const known: Known = { open: [], leaves: 0, likely: 0, full: false }
+    for (const stance of block.stances.values()) {
+      const candidate = this.#byPeer.get(stance.peer.key)
+      if (candidate === undefined) continue
+      known.leaves += this.#tree.weight(candidate.index)
+      if (isLikely(candidate)) known.likely += 1
+      const presence = presenceOf(stance, candidate, nowMs)
+      if (presence === 0 || !candidate.peer.isUsable(nowMs)) continue
+      if (candidate.waiting || candidate.inFlight >= candidate.limit || !hasSpace(candidate)) known.full = true
+      else known.open.push({ candidate, weight: candidate.weight(presence) * queueFactor(candidate.peer.depth) })
+    }
+    return known
+  }
+
+  #pick(open: Known['open'], total: number): Candidate {
+    let rest = this.#random.next() * total
+    let last: Candidate | undefined
+    for (const { candidate, weight } of open) {
+      last = candidate
+      rest -= weight
+      if (rest < 0) break
+    }
+    return last as Candidate
+  }
+
+  /** Many draws were thrown away, or nothing is in the draw: rare, and looked at one by one. */
+  #fallBack(block: BlockView, known: Known, hasSpace: HasSpace, nowMs: number): Choice {
+    const best = known.open[0]
+    if (best !== undefined) return { kind: 'peer', candidate: best.candidate }
+    if (this.#tree.total > 0) {
+      for (const candidate of this.#list) {
+        if (this.#tree.weight(candidate.index) === 0 || block.stances.has(candidate.peer.key)) continue
+        if (candidate.peer.isUsable(nowMs) && hasSpace(candidate)) return { kind: 'peer', candidate }
+        this.#tree.set(candidate.index, 0)
+      }
+    }
+    return known.full || this.#likely > known.likely ? { kind: 'full' } : { kind: 'nobody' }
+  }
+
+  /** Those who may have a block and have no space for it: to be in line at; `max` of them at most. */
+  fullFor(block: BlockView, max: number, nowMs: number): Candidate[] {
+    const full: Candidate[] = []
+    for (const stance of block.stances.values()) {
+      const candidate = this.#byPeer.get(stance.peer.key)
+      if (candidate !== undefined && full.length < max && presenceOf(stance, candidate, nowMs) > 0) full.push(candidate)
+    }
+    const start = Math.floor(this.#random.next() * this.#list.length)
+    for (let i = 0; i < this.#list.length && full.length < max; i++) {
+      const candidate = this.#list[(start + i) % this.#list.length]
+      if (candidate !== undefined && isLikely(candidate) && !block.stances.has(candidate.peer.key)) full.push(candidate)
+    }
+    return full
+  }
+
+  /** The median of what the others delivered, as a factor, of a few where they are many (B21). */
+  #median(): number {
+    const values: number[] = []
+    const step = Math.max(1, Math.floor(this.#list.length / medianSampleMax))
+    for (let i = 0; i < this.#list.length; i += step) values.push((this.#list[i] as Candidate).delivered)
+    values.sort((a, b) => a - b)
+    const middle = values.length >> 1
+    if (values.length === 0) return 0
+    return values.length % 2 === 1 ? (values[middle] as number) : ((values[middle - 1] as number) + (values[middle] as number)) / 2
+  }
+}
+
+interface Known {
+  readonly open: { readonly candidate: Candidate; readonly weight: number }[]
+  /** The sum of the leaves of peers that the block knows something of. */
+  leaves: number
+  /** How many of them may be asked for blocks of which nothing is known. */
+  likely: number
+  /** Whether one that may have it has no space. */
+  full: boolean
+}
+
+function isLikely(candidate: Candidate): boolean {
+  return candidate.hit >= likelyHit
+}
+
+/** How likely it is that a peer, of which the block knows something, delivers it if it is asked now. */
+function presenceOf(stance: Stance, candidate: Candidate, nowMs: number): number {
+  if (stance.phase === 'have') return 1
+  if (stance.phase !== 'timed-out') return 0
+  return (stance.promised ? 1 : candidate.hit) * restFactor(stance.sinceMs, stance.restMs, nowMs)
+}

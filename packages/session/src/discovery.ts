@@ -1,0 +1,171 @@
+import type { PeerKey, Random } from '@shardswap/interface'
+import type { Candidates } from './candidates.ts'
+import type { SessionLimits } from './limits.ts'
+import type { Ask } from './session.ts'
+import type { BlockView, PeerView, SessionPorts } from './views.ts'
+import type { Want } from './want.ts'
+
+/** Peers that waves have asked, remembered so that each is asked once; more than it are left to the probes. */
+const askedMax = 4096
+/** A wave that nobody answered for so long does not hold the next one back. */
+const waveAnswerMs = 1000
+
+/**
+ * Whom a session asks whether they have a block: for wants that no provider is
+ * known for, in growing waves (B4); while all providers are full, so that more
+ * join; and from time to time those who had nothing (B7).
+ */
+export class Discovery {
+  readonly #limits: SessionLimits
+  readonly #random: Random
+  readonly #ports: SessionPorts
+  readonly #candidates: Candidates
+  readonly #fixed: ReadonlySet<PeerKey> | undefined
+  readonly #asked = new Set<PeerKey>()
+  #wavePeers: number
+  #waveAtMs = Number.NEGATIVE_INFINITY
+  /** Somebody answered since the last wave. */
+  #isAnswered = true
+  /** Nobody is left for a wave, until another peer comes. */
+  #isExhausted = false
+  /** Peers that came since the last probe. */
+  #newcomers: PeerView[] = []
+  #probeAtMs: number
+  #probeEveryMs: number
+
+  constructor(
+    limits: SessionLimits,
+    random: Random,
+    ports: SessionPorts,
+    candidates: Candidates,
+    fixed: ReadonlySet<PeerKey> | undefined,
+    nowMs: number
+  ) {
+    this.#limits = limits
+    this.#random = random
+    this.#ports = ports
+    this.#candidates = candidates
+    this.#fixed = fixed
+    this.#wavePeers = limits.waveStartPeers
+    this.#probeEveryMs = limits.probeStartMs
+    this.#probeAtMs = nowMs + limits.probeStartMs
+  }
+
+  /** When the next probe is due. */
+  get probeAtMs(): number {
+    return this.#probeAtMs
+  }
+
+  allows(peer: PeerKey): boolean {
+    return this.#fixed === undefined || this.#fixed.has(peer)
+  }
+
+  /** The only peer that the session may ask, where there is but one. */
+  lone(): PeerView | undefined {
+    const { peers } = this.#ports
+    if (this.#fixed?.size === 1) return peers.find((peer) => this.allows(peer.key))
+    const only = peers[0]
+    return peers.length === 1 && only !== undefined && this.allows(only.key) ? only : undefined
+  }
+
+  /** A peer came that the session may ask: it is probed at once, and waves may go on. */
+  peerCame(peer: PeerView): void {
+    this.#isExhausted = false
+    if (this.#newcomers.length < this.#limits.waveStartPeers) this.#newcomers.push(peer)
+  }
+
+  /** Somebody said HAVE or delivered. */
+  answered(): void {
+    this.#isAnswered = true
+  }
+
+  /**
+   * For a want that nobody who is known can deliver. Empty where nobody is left to ask; `full` where the
+   * one who is left has no space. `isFirst`: nobody is known at all yet.
+   */
+  look(want: Want, isFirst: boolean, nowMs: number): Ask[] | 'full' {
+    const count = Math.min(this.#limits.waveStartPeers * 2 ** want.waves, this.#limits.waveMaxPeers)
+    const open = this.#walk(2 * count + 2, (peer) => this.isOpen(want.block, peer, nowMs))
+    const lone = open[0]
+    // Whether a lone peer has it shows as soon by asking for the block itself.
+    if (open.length === 1 && lone !== undefined) return this.#askLone(lone)
+    const asks: Ask[] = []
+    for (const peer of open) {
+      if (asks.length >= count) break
+      if (peer.supportsHave && peer.hasHaveSpace) asks.push({ peer, type: 'want-have' })
+      // Older protocols know no want-have: the first CID is asked for as it is (B4).
+      else if (!peer.supportsHave && isFirst && this.#ports.hasSpace(peer, 0)) asks.push({ peer, type: 'want-block' })
+    }
+    if (asks.length === 0 && lone !== undefined) return this.#askLone(lone)
+    this.#sent(asks, nowMs)
+    return asks
+  }
+
+  #askLone(peer: PeerView): Ask[] | 'full' {
+    if (this.#ports.hasSpace(peer, 0)) return [{ peer, type: 'want-block' }]
+    this.#ports.lineUp(peer)
+    return 'full'
+  }
+
+  /** Providers are full and wants wait: the next wave, of peers that were not asked yet. */
+  widen(want: Want, nowMs: number): Ask[] {
+    if (this.#isExhausted || !this.#isAnswered || this.#asked.size >= askedMax) {
+      if (nowMs - this.#waveAtMs < waveAnswerMs || this.#isExhausted) return []
+    }
+    const isNew = (peer: PeerView): boolean =>
+      peer.supportsHave &&
+      peer.hasHaveSpace &&
+      !this.#asked.has(peer.key) &&
+      this.#candidates.get(peer.key) === undefined &&
+      this.isOpen(want.block, peer, nowMs)
+    const asks = this.#walk(this.#wavePeers, isNew).map((peer): Ask => ({ peer, type: 'want-have' }))
+    if (asks.length === 0) this.#isExhausted = true
+    this.#wavePeers = Math.min(2 * this.#wavePeers, this.#limits.waveMaxPeers)
+    this.#sent(asks, nowMs)
+    return asks
+  }
+
+  /** B7: connected peers that are no providers are asked now and then for a want that will not be here soon, newcomers at once. */
+  probe(want: Want, nowMs: number): Ask[] {
+    const isOther = (peer: PeerView): boolean =>
+      peer.supportsHave && peer.hasHaveSpace && this.#candidates.get(peer.key) === undefined && this.isOpen(want.block, peer, nowMs)
+    let found = this.#newcomers.splice(0).filter((peer) => isOther(peer) && !this.#asked.has(peer.key))
+    if (nowMs >= this.#probeAtMs) {
+      // A die of a tenth keeps many sessions from asking at one moment.
+      this.#probeAtMs = nowMs + this.#probeEveryMs * (0.95 + 0.1 * this.#random.next())
+      this.#probeEveryMs = Math.min(2 * this.#probeEveryMs, this.#limits.probeMaxMs)
+      found = this.#walk(this.#limits.waveStartPeers, isOther)
+    }
+    const asks = found.map((peer): Ask => ({ peer, type: 'want-have' }))
+    this.#sent(asks, nowMs)
+    return asks
+  }
+
+  #sent(asks: readonly Ask[], nowMs: number): void {
+    if (asks.length === 0) return
+    this.#waveAtMs = nowMs
+    this.#isAnswered = false
+    for (const { peer } of asks) if (this.#asked.size < askedMax) this.#asked.add(peer.key)
+  }
+
+  /** Whether a peer may be asked for a block now: nothing is out at it, and what it last said is long ago. */
+  isOpen(block: BlockView, peer: PeerView, nowMs: number): boolean {
+    if (!this.allows(peer.key) || !peer.isUsable(nowMs)) return false
+    const stance = block.stances.get(peer.key)
+    if (stance === undefined) return true
+    if (stance.phase === 'timed-out') return nowMs - stance.sinceMs >= stance.restMs
+    return stance.phase === 'dont-have' && nowMs - stance.sinceMs >= this.#limits.askAgainMs
+  }
+
+  /** Up to `count` of the connected peers that fit, from a random one on. */
+  #walk(count: number, fits: (peer: PeerView) => boolean): PeerView[] {
+    const { peers } = this.#ports
+    const found: PeerView[] = []
+    const start = Math.floor(this.#random.next() * peers.length)
+    for (let i = 0; i < peers.length && found.length < count; i++) {
+      const peer = peers[(start + i) % peers.length]
+      if (peer !== undefined && fits(peer)) found.push(peer)
+    }
+    return found
+  }
+}

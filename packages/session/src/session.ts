@@ -1,0 +1,574 @@
+import { assert, type BlockKey, type CID, Heap, type PeerKey, type Random } from '@shardswap/interface'
+import type { Candidate } from './candidate.ts'
+import { Candidates } from './candidates.ts'
+import { Discovery } from './discovery.ts'
+import type { SessionLimits } from './limits.ts'
+import { Partners } from './partners.ts'
+import { Potential } from './potential.ts'
+import { SearchTimes } from './search-times.ts'
+import type { BlockView, PeerView, SessionPorts } from './views.ts'
+import { asksOut, heapKeyOf, potentialOf, type Want, type WantState } from './want.ts'
+
+/** One line that a session wants to have sent. */
+export interface Ask {
+  readonly peer: PeerView
+  readonly type: 'want-block' | 'want-have'
+}
+
+/** One answer of a session to the question what it has to send (B24). */
+export type Decision =
+  | { readonly kind: 'ask'; readonly want: Want; readonly asks: readonly Ask[] }
+  | { readonly kind: 'search'; readonly cid: CID }
+  /** There may be more, but the bounded time of one answer is over (B26). */
+  | { readonly kind: 'more' }
+
+export interface SessionOptions {
+  readonly limits: SessionLimits
+  readonly random: Random
+  readonly ports: SessionPorts
+  /** Our own peer, for the ownership of blocks among those who fetch the same. */
+  readonly self: PeerKey
+  /** Only these are asked, ever. */
+  readonly fixedPeers?: ReadonlySet<PeerKey> | undefined
+  readonly nowMs: number
+}
+
+/** Wants looked at for one answer (B26). */
+const stepsMax = 64
+/** Peers at which one want is in line. */
+const linesMax = 8
+/** From this hit rate on a peer is taken to have the whole DAG: no want-haves are bought beside a want-block. */
+const sureHit = 0.9
+/** A server may answer a want-have with the block itself up to this size (B4): asking several would bring copies. */
+const inlineBytesMax = 1024
+/** So often a session with wants is looked at, whatever happens. */
+const lookEveryMs = 1000
+/** A block's size before anything is known of it (B15). */
+const unknownBlockBytes = 256 * 1024
+
+/**
+ * One DAG's wants as a pure state machine. The broker tells it what happened
+ * and asks it, when it has its turn, what it wants sent: `decide` gives one want
+ * and whom to ask. It knows peers and blocks by the views that the broker keeps.
+ *
+ * Invariants: 1. A want is in one phase, and what that phase needs (a heap
+ * entry, lines, a place among the exhausted) exists. 2. A want with a copy in
+ * flight is not sent again. 3. `candidate.inFlight` counts the want-blocks that
+ * this session has at that peer. 4. Whatever keeps a want from being sent wakes
+ * it: space, an answer, a deadline, a peer that comes, or a time told by `wakeBy`.
+ */
+export class Session {
+  readonly #limits: SessionLimits
+  readonly #random: Random
+  readonly #ports: SessionPorts
+  readonly #candidates: Candidates
+  readonly #partners: Partners
+  readonly #potential = new Potential()
+  readonly #discovery: Discovery
+  readonly #wants = new Map<BlockKey, Want>()
+  #ready = new Heap<Want>()
+  /** Ready wants that somebody said HAVE for: they may go out where others have no space. */
+  readonly #promised = new Set<Want>()
+  readonly #exhausted = new Set<Want>()
+  /** Those who delivered before they left: they come back as what they were. */
+  readonly #formerly = new Set<PeerKey>()
+  readonly #search: SearchTimes
+  #sequence = 0
+  #newest: Want | undefined
+  /** Wants in phase `asked`. */
+  #asking = 0
+  #inFlight = 0
+  #averageBytes = unknownBlockBytes
+  #sizesSeen = 0
+  #lastProgressMs: number
+  #nextLookMs = Number.POSITIVE_INFINITY
+
+  constructor(options: SessionOptions) {
+    const { limits, random, ports, self, fixedPeers, nowMs } = options
+    this.#limits = limits
+    this.#random = random
+    this.#ports = ports
+    this.#candidates = new Candidates(limits, random)
+    this.#partners = new Partners(self, limits.partnersMax)
+    this.#discovery = new Discovery(limits, random, ports, this.#candidates, fixedPeers, nowMs)
+    this.#search = new SearchTimes(limits, fixedPeers === undefined, nowMs)
+    this.#lastProgressMs = nowMs
+  }
+
+  get potential(): number {
+    return this.#potential.value
+  }
+
+  get wants(): number {
+    return this.#wants.size
+  }
+
+  /** Want-blocks that this session has out. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** What a block is taken for before it is here, in bytes (B15). */
+  get averageBytes(): number {
+    return this.#averageBytes
+  }
+
+  /** Whatever is kept per want and peer. */
+  get records(): number {
+    return this.#wants.size + this.#candidates.size + this.#exhausted.size + this.#promised.size + this.#partners.size
+  }
+
+  keys(): Iterable<BlockKey> {
+    return this.#wants.keys()
+  }
+
+  want(key: BlockKey): Want | undefined {
+    return this.#wants.get(key)
+  }
+
+  candidate(peer: PeerKey): Candidate | undefined {
+    return this.#candidates.get(peer)
+  }
+
+  /** A new want; where a copy is in flight already, it attaches to that (B19). */
+  add(block: BlockView, nowMs: number): void {
+    const isIdle = this.#wants.size === 0
+    const want: Want = {
+      block,
+      sequence: this.#sequence++,
+      state: { phase: 'in-flight' },
+      deferred: false,
+      waves: 0,
+      exhaustions: 0,
+      quietSinceMs: nowMs
+    }
+    this.#wants.set(block.key, want)
+    this.#newest = want
+    if (block.inFlight === 0) this.#setReady(want)
+    if (!isIdle) return
+    // Time without wants is no time without progress.
+    this.#lastProgressMs = Math.max(this.#lastProgressMs, nowMs)
+    this.#nextLookMs = nowMs + lookEveryMs
+    this.#ports.wakeBy(this.#nextLookMs)
+  }
+
+  /** The want is over for this session: delivered, dropped or given up. */
+  remove(key: BlockKey): void {
+    const want = this.#wants.get(key)
+    if (want === undefined) return
+    this.#leave(want)
+    this.#wants.delete(key)
+    if (this.#newest === want) this.#newest = undefined
+    // What is left in the heap is stale.
+    if (this.#wants.size === 0) this.#ready = new Heap<Want>()
+  }
+
+  peerCame(peer: PeerView): void {
+    if (!this.#discovery.allows(peer.key)) return
+    this.#discovery.peerCame(peer)
+    if (this.#formerly.delete(peer.key)) this.#meet(peer, 1)
+    this.#wakeExhausted()
+  }
+
+  /** The peer left, or gets no more wants. Its copies are told by `lost`, before. */
+  peerLeft(peer: PeerKey): void {
+    this.#partners.remove(peer)
+    const candidate = this.#candidates.get(peer)
+    if (candidate === undefined) return
+    for (const want of [...candidate.blocked]) this.#setReady(want)
+    this.#candidates.remove(candidate)
+    if (candidate.blocks > 0 && this.#formerly.size < this.#limits.partnersMax) this.#formerly.add(peer)
+  }
+
+  /** Routing named the peer for a CID of this session (B5). */
+  providerFound(peer: PeerView): void {
+    if (!this.#discovery.allows(peer.key)) return
+    this.#meet(peer, 1)
+    this.#wakeExhausted()
+  }
+
+  /** The peer asked us for a block that this session wants: it fetches the same (B7). */
+  partnerFound(peer: PeerView): void {
+    if (this.#discovery.allows(peer.key) && peer.supportsHave) this.#partners.add(peer)
+  }
+
+  /** There is space at a peer where the session was in line, and it is this session's turn. */
+  spaceAt(peer: PeerKey): void {
+    const candidate = this.#candidates.get(peer)
+    if (candidate === undefined) return
+    candidate.waiting = false
+    this.#candidates.refresh(candidate)
+    this.#unblock(candidate)
+  }
+
+  /** The broker put a want-block of this session into the peer's queue. */
+  sentBlock(peer: PeerView): void {
+    const candidate = this.#candidates.get(peer.key) ?? this.#candidates.add(peer, 0)
+    this.#inFlight += 1
+    if (candidate === undefined) return
+    candidate.inFlight += 1
+    this.#candidates.refresh(candidate)
+    // Where there was space for one there may be for the next in line.
+    if (!candidate.waiting && candidate.inFlight < candidate.limit) this.#unblock(candidate)
+  }
+
+  /** A want-block of this session is no longer out at the peer, whatever became of it. */
+  freedBlock(peer: PeerKey): void {
+    this.#inFlight -= 1
+    assert(this.#inFlight >= 0, 'no want-block is freed twice')
+    const candidate = this.#candidates.get(peer)
+    if (candidate === undefined || candidate.inFlight === 0) return
+    candidate.inFlight -= 1
+    this.#candidates.refresh(candidate)
+    if (!candidate.waiting) this.#unblock(candidate)
+  }
+
+  /** What stands at peers for one of its wants changed. */
+  changed(key: BlockKey): void {
+    const want = this.#wants.get(key)
+    if (want === undefined) return
+    if (want.block.inFlight > 0) {
+      if (want.state.phase !== 'in-flight') this.#move(want, { phase: 'in-flight' })
+    } else if (want.state.phase !== 'asked' || want.block.havesAsked === 0 || isPromised(want)) this.#setReady(want)
+  }
+
+  /** The peer said whether it has a block; `wasAsked`: in answer to us, not because it just got it. */
+  answered(key: BlockKey, peer: PeerView, has: boolean, wasAsked: boolean): void {
+    if (has) this.#discovery.answered()
+    const candidate = this.#candidates.get(peer.key)
+    if (candidate === undefined && has && this.#discovery.allows(peer.key)) {
+      // One that just got the block fetches the DAG itself: it has a part, and says which.
+      this.#meet(peer, wasAsked ? 1 : 0)
+    } else if (candidate !== undefined && wasAsked) this.#candidates.answer(candidate, has)
+    const want = this.#wants.get(key)
+    if (want === undefined) return
+    if (has) want.deferred = false
+    this.changed(key)
+  }
+
+  /** A peer answered after its want had ended, so it has this session's DAG, or a part. */
+  joined(peer: PeerView): void {
+    if (!this.#discovery.allows(peer.key)) return
+    this.#discovery.answered()
+    this.#meet(peer, 1)
+  }
+
+  /** A want-block of this session had its time at a peer (B15, B17). */
+  timedOut(peer: PeerKey): void {
+    this.#potential.lacked()
+    const candidate = this.#candidates.get(peer)
+    if (candidate === undefined) return
+    candidate.timeOut()
+    this.#candidates.refresh(candidate)
+  }
+
+  /** A block came from a peer. Its want is removed. `wasPromised`: the peer had said HAVE, so that it delivers shows nothing more. */
+  delivered(key: BlockKey, peer: PeerView, bytes: number, wasPromised: boolean, nowMs: number): void {
+    this.#sizesSeen += 1
+    this.#averageBytes += (bytes - this.#averageBytes) / Math.min(8, this.#sizesSeen)
+    this.#lastProgressMs = nowMs
+    this.#search.restart(nowMs)
+    this.#potential.arrived(false)
+    this.#discovery.answered()
+    this.remove(key)
+    if (!this.#discovery.allows(peer.key)) return
+    const candidate = this.#meet(peer, 1)
+    if (candidate === undefined) return
+    candidate.receive()
+    if (wasPromised) this.#candidates.refresh(candidate)
+    else this.#candidates.answer(candidate, true)
+    if (!candidate.waiting) this.#unblock(candidate)
+  }
+
+  /** A block came once more, from a peer that was asked for it before. */
+  duplicated(peer: PeerView): void {
+    this.#potential.arrived(true)
+    this.joined(peer)
+  }
+
+  /** What to send next, to whom; undefined where there is nothing now (B24, B26). */
+  decide(nowMs: number): Decision | undefined {
+    for (let steps = 0; steps < stepsMax; steps++) {
+      const want = this.#top()
+      if (want === undefined) return this.#searchNow(nowMs) ?? this.#probe(nowMs)
+      const placed = this.#place(want, nowMs)
+      if (placed === 'next') continue
+      return placed === 'stalled' ? (this.#searchNow(nowMs) ?? this.#whileStalled(want, nowMs)) : placed
+    }
+    return { kind: 'more' }
+  }
+
+  #searchNow(nowMs: number): Decision | undefined {
+    const search = this.#search.due(this.#wants.size, this.#candidates.providers, nowMs)
+    if (search === undefined) return undefined
+    const want = search === 'any' ? this.#anyWant() : this.#firstWant()
+    return want === undefined ? undefined : { kind: 'search', cid: want.block.cid }
+  }
+
+  /** Looks at what is past its time. Returns the wants that got nowhere for too long, with the time that nothing went on. */
+  tick(nowMs: number): { readonly want: Want; readonly quietMs: number }[] {
+    if (this.#wants.size === 0) {
+      this.#nextLookMs = Number.POSITIVE_INFINITY
+      return []
+    }
+    let nextMs = nowMs + lookEveryMs
+    for (const want of this.#exhausted) {
+      if (want.state.phase !== 'exhausted') continue
+      if (want.state.untilMs <= nowMs) this.#setReady(want)
+      else nextMs = Math.min(nextMs, want.state.untilMs)
+    }
+    if (nowMs - this.#lastProgressMs >= lookEveryMs) this.#potential.lacked()
+    if (this.#discovery.probeAtMs > nowMs) nextMs = Math.min(nextMs, this.#discovery.probeAtMs)
+    const quiet = this.#quietWants(nowMs)
+    this.#nextLookMs = nextMs
+    return quiet
+  }
+
+  /** When `tick` is to be called next. */
+  get nextLookMs(): number {
+    return this.#nextLookMs
+  }
+
+  #quietWants(nowMs: number): { readonly want: Want; readonly quietMs: number }[] {
+    const quiet: { readonly want: Want; readonly quietMs: number }[] = []
+    if (nowMs - this.#lastProgressMs < this.#limits.giveUpMs) return quiet
+    for (const want of this.#wants.values()) {
+      let sinceMs = Math.max(want.quietSinceMs, this.#lastProgressMs)
+      for (const { phase, peer } of want.block.stances.values()) {
+        if (phase === 'in-flight') sinceMs = Math.max(sinceMs, peer.lastBytesAtMs)
+      }
+      if (nowMs - sinceMs < this.#limits.giveUpMs) continue
+      quiet.push({ want, quietMs: nowMs - sinceMs })
+      // Whoever is patient waits on, and hears of it again after as long.
+      want.quietSinceMs = nowMs
+    }
+    return quiet
+  }
+
+  /** The one decision for one want: the peer that gets it, or why nobody does now. */
+  #place(want: Want, nowMs: number): Decision | 'next' | 'stalled' {
+    const { block } = want
+    const owner = this.#ownerToTell(want, nowMs)
+    if (owner !== undefined) {
+      want.deferred = true
+      return { kind: 'ask', want, asks: [{ peer: owner, type: 'want-have' }] }
+    }
+    const choice = this.#candidates.choose(block, this.#hasSpace, nowMs)
+    if (choice.kind === 'peer') {
+      const { candidate } = choice
+      return { kind: 'ask', want, asks: [{ peer: candidate.peer, type: 'want-block' }, ...this.#besides(want, candidate, nowMs)] }
+    }
+    if (choice.kind === 'nobody') return this.#look(want, nowMs)
+    if (block.stances.size === 0) return 'stalled'
+    const at = this.#candidates.fullFor(block, linesMax, nowMs)
+    if (at.length === 0) return this.#look(want, nowMs)
+    this.#move(want, { phase: 'blocked', at })
+    return 'next'
+  }
+
+  readonly #hasSpace = (candidate: Candidate): boolean => {
+    if (candidate.waiting || candidate.inFlight >= candidate.limit) return false
+    if (this.#ports.hasSpace(candidate.peer, this.#averageBytes)) return true
+    candidate.waiting = true
+    this.#ports.lineUp(candidate.peer)
+    this.#candidates.refresh(candidate)
+    return false
+  }
+
+  /** The partner that is to fetch a block first, where it was not told yet that we want it. */
+  #ownerToTell(want: Want, nowMs: number): PeerView | undefined {
+    if (want.deferred || this.#averageBytes <= inlineBytesMax) return undefined
+    const owner = this.#partners.ownerOf(want.block.key)
+    if (owner === undefined || want.block.stances.has(owner.key) || !owner.isUsable(nowMs) || !owner.hasHaveSpace) return undefined
+    // One that has the whole DAG is a provider like others.
+    return (this.#candidates.get(owner.key)?.hit ?? 0) >= sureHit ? undefined : owner
+  }
+
+  /** What potential is left beside a want-block buys want-haves, where it is not sure that the peer has the block (B10). */
+  #besides(want: Want, chosen: Candidate, nowMs: number): Ask[] {
+    if (chosen.hit >= sureHit || want.block.stances.get(chosen.peer.key)?.promised === true) return []
+    return this.#buyHaves(want, potentialOf(want, this.#potential.value) - 1, chosen, nowMs)
+  }
+
+  #buyHaves(want: Want, potential: number, but: Candidate | undefined, nowMs: number): Ask[] {
+    const asks: Ask[] = []
+    if (this.#averageBytes <= inlineBytesMax) return asks
+    const { size } = this.#candidates
+    const start = Math.floor(this.#random.next() * size)
+    for (let i = 0; i < size && i < 2 * linesMax && asks.length + 1 <= potential; i++) {
+      const candidate = this.#candidates.at((start + i) % size)
+      if (candidate === undefined || candidate === but || want.block.stances.has(candidate.peer.key)) continue
+      const { peer } = candidate
+      if (peer.supportsHave && peer.hasHaveSpace && peer.isUsable(nowMs) && candidate.hit < sureHit) asks.push({ peer, type: 'want-have' })
+    }
+    return asks
+  }
+
+  /** Nobody who is known has it: others are asked whether they do, or it is exhausted for a while. */
+  #look(want: Want, nowMs: number): Decision | 'next' | 'stalled' {
+    if (want.block.havesAsked > 0) {
+      this.#move(want, { phase: 'asked' })
+      return 'next'
+    }
+    const lone = this.#discovery.lone()
+    if (lone !== undefined) return this.#askLone(want, lone, nowMs)
+    // Until somebody is known to have the DAG, it is asked for by its first CID alone (B4).
+    const isFirst = this.#candidates.providers === 0
+    if (isFirst ? this.#asking + this.#inFlight > 0 : this.#asking >= this.#limits.discoveriesMax) return 'stalled'
+    const asks = this.#discovery.look(want, isFirst, nowMs)
+    // The one peer that is left has no space: the session is in line there.
+    if (asks === 'full') return 'stalled'
+    if (asks.length === 0) {
+      this.#exhaust(want, nowMs)
+      return 'next'
+    }
+    want.waves += 1
+    this.#move(want, { phase: 'asked' })
+    return { kind: 'ask', want, asks }
+  }
+
+  /** There is one peer in all: whether it has a block shows as soon by asking for the block itself. */
+  #askLone(want: Want, peer: PeerView, nowMs: number): Decision | 'next' | 'stalled' {
+    if (!this.#discovery.isOpen(want.block, peer, nowMs)) {
+      this.#exhaust(want, nowMs)
+      return 'next'
+    }
+    const candidate = this.#candidates.get(peer.key)
+    if (candidate !== undefined && !this.#hasSpace(candidate)) return 'stalled'
+    if (candidate === undefined && !this.#ports.hasSpace(peer, this.#averageBytes)) {
+      this.#ports.lineUp(peer)
+      return 'stalled'
+    }
+    return { kind: 'ask', want, asks: [{ peer, type: 'want-block' }] }
+  }
+
+  #exhaust(want: Want, nowMs: number): void {
+    let untilMs = nowMs + Math.min(this.#limits.askAgainMs * 2 ** Math.min(want.exhaustions, 10), 60_000)
+    for (const { phase, sinceMs, restMs } of want.block.stances.values()) {
+      const restedMs = sinceMs + restMs + 1
+      if (phase === 'timed-out' && restedMs > nowMs) untilMs = Math.min(untilMs, restedMs)
+    }
+    want.exhaustions += 1
+    want.waves = 0
+    this.#move(want, { phase: 'exhausted', untilMs })
+    this.#nextLookMs = Math.min(this.#nextLookMs, untilMs)
+    this.#ports.wakeBy(untilMs)
+    this.#search.exhausted()
+  }
+
+  /** Every provider is full: promised wants may still fit, the rest learns where it is, and more providers are looked for. */
+  #whileStalled(top: Want, nowMs: number): Decision | undefined {
+    let looked = 0
+    for (const want of this.#promised) {
+      if (looked++ >= stepsMax) return { kind: 'more' }
+      if (want === top) continue
+      const placed = this.#place(want, nowMs)
+      if (typeof placed !== 'string') return placed
+    }
+    if (top.state.phase === 'ready' && asksOut(top) === 0 && this.#candidates.size > 1) {
+      const asks = this.#buyHaves(top, this.#potential.value, undefined, nowMs)
+      if (asks.length > 0) return { kind: 'ask', want: top, asks }
+    }
+    if (this.#candidates.providers > 0) {
+      const newest = this.#idleNewest() ?? top
+      const asks = this.#discovery.widen(newest, nowMs)
+      if (asks.length > 0) return { kind: 'ask', want: newest, asks }
+    }
+    return this.#probe(nowMs)
+  }
+
+  #probe(nowMs: number): Decision | undefined {
+    const want = this.#idleNewest() ?? this.#newest
+    if (want === undefined || this.#candidates.providers === 0) return undefined
+    const asks = this.#discovery.probe(want, nowMs)
+    return asks.length === 0 ? undefined : { kind: 'ask', want, asks }
+  }
+
+  /** The want that came last, where it is not on its way. */
+  #idleNewest(): Want | undefined {
+    return this.#newest?.state.phase === 'ready' ? this.#newest : undefined
+  }
+
+  #firstWant(): Want | undefined {
+    for (const want of this.#wants.values()) return want
+    return undefined
+  }
+
+  #anyWant(): Want | undefined {
+    let left = Math.floor(this.#random.next() * this.#wants.size)
+    for (const want of this.#wants.values()) if (left-- === 0) return want
+    return undefined
+  }
+
+  /** The first want in line at a peer has its turn again; once it is sent, the next one. */
+  #unblock(candidate: Candidate): void {
+    for (const want of candidate.blocked) {
+      this.#setReady(want)
+      return
+    }
+  }
+
+  /** A peer is known to have the DAG, or a part: what waits for space at others may go to it. */
+  #meet(peer: PeerView, hit: number): Candidate | undefined {
+    const known = this.#candidates.get(peer.key)
+    const candidate = known ?? this.#candidates.add(peer, hit)
+    if (known !== undefined || candidate === undefined) return candidate
+    const waiting: Want[] = []
+    for (const other of this.#candidates) {
+      for (const want of other.blocked) if (waiting.length < candidate.limit) waiting.push(want)
+      if (waiting.length >= candidate.limit) break
+    }
+    for (const want of waiting) this.#setReady(want)
+    return candidate
+  }
+
+  #wakeExhausted(): void {
+    for (const want of this.#exhausted) this.#setReady(want)
+  }
+
+  /** The ready want with the greatest potential, the oldest among equals (B8). */
+  #top(): Want | undefined {
+    for (;;) {
+      const want = this.#ready.top
+      if (want === undefined) return undefined
+      if (want.state.phase === 'ready' && want.state.heapKey === this.#ready.topKey && this.#wants.get(want.block.key) === want) {
+        const key = heapKeyOf(want)
+        if (key === want.state.heapKey) return want
+        this.#setReady(want)
+      }
+      this.#ready.pop()
+    }
+  }
+
+  #setReady(want: Want): void {
+    const heapKey = heapKeyOf(want)
+    if (want.state.phase !== 'ready' || want.state.heapKey !== heapKey) {
+      this.#move(want, { phase: 'ready', heapKey })
+      this.#ready.push(heapKey, want)
+    }
+    if (isPromised(want)) this.#promised.add(want)
+  }
+
+  #move(want: Want, next: WantState): void {
+    this.#leave(want)
+    want.state = next
+    if (next.phase === 'blocked') for (const candidate of next.at) candidate.blocked.add(want)
+    else if (next.phase === 'exhausted') this.#exhausted.add(want)
+    else if (next.phase === 'asked') this.#asking += 1
+  }
+
+  #leave(want: Want): void {
+    const { state } = want
+    this.#promised.delete(want)
+    if (state.phase === 'blocked') for (const candidate of state.at) candidate.blocked.delete(want)
+    else if (state.phase === 'exhausted') this.#exhausted.delete(want)
+    else if (state.phase === 'asked') this.#asking -= 1
+    assert(this.#asking >= 0, 'each want that was asked for is counted once')
+  }
+}
+
+function isPromised(want: Want): boolean {
+  if (want.block.stances.size === 0) return false
+  for (const { phase } of want.block.stances.values()) if (phase === 'have') return true
+  return false
+}
