@@ -1,3 +1,5 @@
+import { exp, ln } from './engine/exact-math.ts'
+
 /** The median of some numbers; NaN of none. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
@@ -31,6 +33,37 @@ export function medianInterval(values: readonly number[]): readonly [low: number
   }
   const from = Math.max(0, index - 1)
   return [sorted[from] ?? NaN, sorted[length - 1 - from] ?? NaN]
+}
+
+/**
+ * How likely counts would be at least as far from what was expected of them, by chance alone: the tail of the
+ * chi-square distribution with one degree of freedom fewer than there are counts. Expected counts are above 0.
+ */
+export function chiSquareP(observed: readonly number[], expected: readonly number[]): number {
+  let distance = 0
+  for (const [index, count] of observed.entries()) {
+    const mean = expected[index] ?? NaN
+    distance += (count - mean) ** 2 / mean
+  }
+  return 1 - lowerGamma((observed.length - 1) / 2, distance / 2)
+}
+
+/** The regularized lower incomplete gamma function, for a half of a whole number above 0, by its series. */
+function lowerGamma(shape: number, upTo: number): number {
+  if (upTo <= 0) return 0
+  // Γ(shape + 1), by steps of one from Γ(1) or Γ(1/2).
+  let logGamma = Number.isInteger(shape) ? 0 : ln(Math.PI) / 2
+  for (let factor = Number.isInteger(shape) ? 1 : 0.5; factor <= shape; factor++) logGamma += ln(factor)
+  const logFirst = shape * ln(upTo) - upTo - logGamma
+  // So far out nothing of the tail is left.
+  if (logFirst < -700) return upTo > shape ? 1 : 0
+  let term = exp(logFirst)
+  let sum = term
+  for (let n = 1; term > sum * Number.EPSILON; n++) {
+    term *= upTo / (shape + n)
+    sum += term
+  }
+  return Math.min(1, sum)
 }
 
 /** Jain's index of fairness: 1 where all are alike, 1 / n where one has everything. */

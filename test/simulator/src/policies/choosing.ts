@@ -15,6 +15,8 @@ export interface ChoosingLimits {
 
 const defaultLimits: ChoosingLimits = { wantsInFlightMax: 32, askAgainMs: 5000, searchStartMs: 1000 }
 const searchMaxMs = 60_000
+/** Between two rounds through those that had their time: the cancel leaves before the want comes again. */
+const roundMs = 1
 
 /** What is kept of one want, beside its asks. */
 interface Course {
@@ -60,17 +62,16 @@ export abstract class Choosing extends Baseline {
   /** Those who may be asked for the block now: of the ones who said HAVE if there are any, else of all providers. */
   protected candidates(want: Want, session: Session): Peer[] {
     const ring = this.#rings.get(session)
-    const failed = this.#courses.get(want)?.failed
     const known = [...want.asks.values()].filter((ask) => ask.phase === 'have').map(({ peer }) => peer)
-    const fit = (peer: Peer): boolean =>
-      peer.connected && failed?.has(peer.key) !== true && this.isFree(want, peer) && session.fixed?.has(peer.key) !== false
+    const fit = (peer: Peer): boolean => peer.connected && this.isFree(want, peer) && session.fixed?.has(peer.key) !== false
     const holders = known.filter(fit)
     if (holders.length > 0) return holders
     return [...(session.fixed === undefined ? (ring?.providers ?? []) : this.connected(session))].filter(fit)
   }
 
-  /** Whether the want may go to this peer: nothing of it stands there but perhaps a want-have. */
+  /** Whether the want may go to this peer: it did not have its time for it, and nothing of it stands there but perhaps a want-have. */
   protected isFree(want: Want, peer: Peer): boolean {
+    if (this.#courses.get(want)?.failed.has(peer.key) === true) return false
     const ask = want.asks.get(peer.key)
     return ask === undefined || (ask.type === 'want-have' && ask.phase !== 'dont-have')
   }
@@ -205,21 +206,28 @@ export abstract class Choosing extends Baseline {
     return true
   }
 
-  /** Asks everybody who was not asked yet, then those again that had their time; where nobody is left, the want rests. */
-  #discover(course: Course, session: Session, nowMs: number): 'asked' | 'full' | 'waits' {
+  /** Asks everybody who was not asked yet, and looks for more; then those again that had their time, or, where nobody is left, the want rests. */
+  #discover(course: Course, session: Session, nowMs: number): 'asked' | 'waits' {
     const { want } = course
     if (session.fixed === undefined && this.askAround(want, session, nowMs)) {
       const ring = this.#rings.get(session)
       if (ring !== undefined) ring.asked = course
       return want.inFlight > 0 ? 'asked' : 'waits'
     }
-    const hadTheirTime = course.failed.size > 0
-    course.failed.clear()
     this.#search(course, session, nowMs)
-    if (hadTheirTime && this.candidates(want, session).length > 0) return this.#placeWant(course, session, nowMs)
     this.#unidleAll(course)
-    course.rest = this.timers.at(nowMs + this.limits.askAgainMs, (atMs) => this.#wake(course, atMs))
+    course.rest =
+      course.failed.size > 0
+        ? this.timers.at(nowMs + roundMs, () => this.#goRound(course))
+        : this.timers.at(nowMs + this.limits.askAgainMs, (atMs) => this.#wake(course, atMs))
     return 'waits'
+  }
+
+  /** Those that had their time may be asked once more. */
+  #goRound(course: Course): void {
+    course.rest = undefined
+    course.failed.clear()
+    this.#idle(course.want)
   }
 
   /** Asks all who were not asked; by want-block where a peer cannot say HAVE. Returns whether anybody was asked. */

@@ -5,7 +5,7 @@ import { fixed, never, ours, stall, type Deadlines } from './deadlines.ts'
 import { HedgeP95 } from './hedge-p95.ts'
 import { Lassie } from './lassie.ts'
 import { OneWantBlock } from './one-want-block/core.ts'
-import { Oracle } from './oracle.ts'
+import { foreseen, Oracle } from './oracle.ts'
 import { P2c } from './p2c.ts'
 import { RoundRobin } from './round-robin.ts'
 import { SplitFactor } from './split-factor.ts'
@@ -84,11 +84,10 @@ export const baselines: readonly Policy[] = [
     (deadlines, { random }) => new HedgeP95(deadlines, random),
     ['backups']
   ),
-  baseline(
-    'oracle',
-    'the peer from which the block will be here first, by foresight',
-    fixed(plainMs),
-    (deadlines, { world }) => new Oracle(deadlines, world),
-    ['limits']
-  )
+  {
+    name: 'oracle',
+    summary: 'the peer from which the block will be here first, by foresight',
+    exempt: ['fair-turns', 'limits'],
+    create: ({ world, deadlines }) => new Oracle(deadlines === 'ours' ? ours : foreseen(world), world)
+  }
 ]

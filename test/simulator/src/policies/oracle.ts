@@ -6,6 +6,22 @@ import type { Peer, Session, Want } from './state.ts'
 /** What Bitswap servers keep for one peer: the one limit that foresight does not lift. */
 const wantsInFlightMax = 1024
 
+/** So often it looks whether what it was sure of still holds. */
+const lookMs = 100
+/** A message may be lost all the same. */
+const silenceMs = 5000
+
+/** An ask has its time as long as the peer would deliver and is not silent. */
+export function foreseen(world: World): Deadlines {
+  return {
+    forAskMs: () => lookMs,
+    extraMs({ peer, want, sentAtMs }, nowMs) {
+      const silentMs = nowMs - Math.max(sentAtMs ?? nowMs, peer.lastBytesAtMs)
+      return world.delivers(peer.key, want.key) && silentMs < silenceMs ? lookMs : 0
+    }
+  }
+}
+
 /**
  * Knows who would deliver and how soon, and asks the peer from which each block would be here first, behind
  * what it was asked before. It looks for nobody and asks nobody in vain: what no policy can be better than,

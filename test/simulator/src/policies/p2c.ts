@@ -1,10 +1,13 @@
 import type { Random } from '@shardswap/interface'
 import { Choosing } from './choosing.ts'
-import type { Deadlines } from './deadlines.ts'
-import type { Peer, Want } from './state.ts'
+import { sampleLatency, type Deadlines } from './deadlines.ts'
+import type { Ask, Peer, Want } from './state.ts'
 import { pick } from './uniform.ts'
 
-/** Power of two choices: of two candidates taken by chance, the one with the smaller product of wants in flight and latency. */
+/**
+ * Power of two choices: of two candidates taken by chance, the one with the smaller product of wants in flight and
+ * latency. A want that had its time counts as answered then, or who never answers would look idle.
+ */
 export class P2c extends Choosing {
   readonly #random: Random
 
@@ -21,6 +24,11 @@ export class P2c extends Choosing {
     )
     if (one === undefined || other === undefined) return one
     return load(other) < load(one) ? other : one
+  }
+
+  protected override askTimedOut(ask: Ask, nowMs: number): void {
+    if (ask.sentAtMs !== undefined) sampleLatency(ask.peer, nowMs - ask.sentAtMs)
+    super.askTimedOut(ask, nowMs)
   }
 }
 

@@ -70,7 +70,7 @@ describe('a policy that is a choice and nothing else', () => {
     drive.until(100).bytes('B', 1000).until(200)
     // 60 ms at 16 KiB/s are 983 bytes, so it has 60 ms more.
     // Then both have had their time, so it looks for others and takes another round.
-    expect(drive.lines).toEqual(['200 B times out on x', '200 find x', '200 B: cancel x', '200 A: block x'])
+    expect(drive.until(201).lines).toEqual(['200 B times out on x', '200 find x', '200 B: cancel x', '201 A: block x'])
   })
 
   it('gives a want up after a minute without progress', () => {
@@ -190,6 +190,19 @@ describe('oracle', () => {
     expect(drive.until(171).says('B: block x').lines).toEqual([])
     // Blocks have 1,000 bytes, it knows now: 40.5 from B; A is busy until 272.
     expect(drive.want('z').lines).toEqual(['171 B: block z'])
+  })
+
+  it('leaves a peer as soon as it would no longer deliver', () => {
+    const dead = new Set<string>()
+    const drive = new Drive('oracle', { world: { delivers: (peer) => !dead.has(peer), deliveryMs: (peer) => (peer === 'A' ? 10 : 20) } })
+    drive.connect('AB').open().want('x').until(250)
+    dead.add('A')
+    expect(drive.until(1000).lines).toEqual(['0 A: block x', '300 A times out on x', '300 A: cancel x', '300 B: block x'])
+  })
+
+  it('leaves a peer that is silent for five seconds, whatever it should do', () => {
+    const drive = new Drive('oracle').connect('A').open().want('x').until(5001)
+    expect(drive.lines).toEqual(['0 A: block x', '5000 A times out on x', '5000 find x', '5000 A: cancel x', '5001 A: block x'])
   })
 
   it('asks nobody and looks in routing where nobody would deliver', () => {
