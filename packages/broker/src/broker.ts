@@ -1,12 +1,15 @@
 import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@shardswap/interface'
-import type { BlockView, Decision, Session, SessionOptions } from '@shardswap/session'
+import type { Decision, Session, SessionOptions } from '@shardswap/session'
 import { type Copy, type Member, Wanted } from './blocks.ts'
 import { clearRemote, dropCopy, type InFlight, moveCopy, newCopy } from './copies.ts'
 import { type Counters, newCounters } from './counters.ts'
 import { Deadlines } from './deadlines.ts'
 import type { BrokerLimits } from './limits.ts'
 import { Lines } from './lines.ts'
-import { PeerQueue } from './queue.ts'
+import { Outbox } from './outbox.ts'
+import { Peers } from './peers.ts'
+import type { PeerQueue } from './queue.ts'
+import { whyQuiet } from './why.ts'
 import type {
   Arrival,
   Command,
@@ -51,16 +54,14 @@ export class Broker implements ExchangeCore {
   readonly #makeSession: BrokerOptions['openSession']
   readonly #total: Counters = newCounters()
   readonly #inFlight: InFlight = { wants: 0, bytes: 0, haves: 0 }
-  readonly #queues = new Map<PeerKey, PeerQueue>()
-  readonly #connected: PeerQueue[] = []
+  readonly #peers: Peers
   readonly #sessions = new Map<SessionId, OpenSession>()
   readonly #blocks = new Map<BlockKey, Wanted>()
   readonly #deadlines = new Deadlines()
   readonly #lines: Lines
   /** Sessions that may have something to send, in the order of their turns. */
   readonly #awake = new Set<OpenSession>()
-  /** Queues with lines for a message. */
-  readonly #outgoing = new Set<PeerQueue>()
+  readonly #outbox: Outbox
   readonly #commands: Command[] = []
   #sessionsLookMs = Number.POSITIVE_INFINITY
 
@@ -68,7 +69,9 @@ export class Broker implements ExchangeCore {
     this.#limits = options.limits
     this.#random = options.random
     this.#makeSession = options.openSession
+    this.#peers = new Peers(options.limits)
     this.#lines = new Lines(options.limits, this.#inFlight)
+    this.#outbox = new Outbox(options.limits.holdMs, this.#commands)
   }
 
   get total(): Figures {
@@ -79,7 +82,7 @@ export class Broker implements ExchangeCore {
     assert(!this.#sessions.has(id), 'a session is opened once')
     let member: OpenSession | undefined
     const ports: SessionOptions['ports'] = {
-      peers: this.#connected,
+      peers: this.#peers.connected,
       hasSpace: (peer, bytes) => member !== undefined && this.#lines.hasSpace(member, peer as PeerQueue, bytes),
       lineUp: (peer) => {
         if (member !== undefined) this.#lines.join(member, peer as PeerQueue)
@@ -96,7 +99,7 @@ export class Broker implements ExchangeCore {
   closeSession(id: SessionId, nowMs: number): void {
     const member = this.#sessions.get(id)
     if (member === undefined) return
-    for (const key of [...member.session.keys()]) this.#leaveWant(member, key, nowMs)
+    for (const key of Array.from(member.session.keys())) this.#leaveWant(member, key, nowMs)
     this.#lines.leave(member)
     this.#awake.delete(member)
     this.#sessions.delete(id)
@@ -122,12 +125,10 @@ export class Broker implements ExchangeCore {
   }
 
   connectPeer(key: PeerKey, supportsHave: boolean, _nowMs: number): void {
-    const queue = this.#queue(key)
+    const queue = this.#peers.known(key)
     queue.supportsHave = supportsHave
     if (queue.isConnected) return
-    queue.isConnected = true
-    queue.index = this.#connected.length
-    this.#connected.push(queue)
+    this.#peers.connect(queue)
     for (const member of this.#sessions.values()) {
       member.session.peerCame(queue)
       if (member.session.wants > 0) this.#awake.add(member)
@@ -135,51 +136,46 @@ export class Broker implements ExchangeCore {
   }
 
   disconnectPeer(key: PeerKey, nowMs: number): void {
-    const queue = this.#queues.get(key)
+    const queue = this.#peers.get(key)
     if (queue === undefined || !queue.isConnected) return
-    queue.isConnected = false
-    const last = this.#connected.pop() as PeerQueue
-    if (last !== queue) {
-      this.#connected[queue.index] = last
-      last.index = queue.index
-    }
-    queue.outbox.clear()
+    this.#peers.disconnect(queue)
+    this.#outbox.drop(queue)
     queue.pendingBytes = 0
     queue.timing.pause()
     this.#forsake(queue, nowMs)
-    this.#forgetPeers()
+    this.#peers.forget()
   }
 
   providerFound(id: SessionId, key: PeerKey, _nowMs: number): void {
     const member = this.#sessions.get(id)
-    const queue = this.#queues.get(key)
+    const queue = this.#peers.get(key)
     if (member === undefined || queue?.isConnected !== true) return
     member.session.providerFound(queue)
     this.#awake.add(member)
   }
 
   peerWants(key: PeerKey, block: BlockKey, _nowMs: number): void {
-    const queue = this.#queues.get(key)
+    const queue = this.#peers.get(key)
     if (queue?.isConnected !== true) return
     for (const { session } of this.#blocks.get(block)?.members ?? []) session.partnerFound(queue)
   }
 
   receiveBytes(key: PeerKey, bytes: number, nowMs: number): void {
-    const queue = this.#queues.get(key)
+    const queue = this.#peers.get(key)
     queue?.timing.sampleBytes(bytes, queue.inFlight > 0, nowMs)
   }
 
   receiveTalk(key: PeerKey, bytes: number): void {
-    this.#queues.get(key)?.timing.discount(bytes)
+    this.#peers.get(key)?.timing.discount(bytes)
   }
 
   receivePendingBytes(key: PeerKey, bytes: number, _nowMs: number): void {
-    const queue = this.#queues.get(key)
+    const queue = this.#peers.get(key)
     if (queue !== undefined) queue.pendingBytes = bytes
   }
 
   receiveBlock(key: PeerKey, block: BlockKey, bytes: number, nowMs: number): Arrival {
-    const queue = this.#queue(key)
+    const queue = this.#peers.known(key)
     const wanted = this.#blocks.get(block)
     if (wanted === undefined) return this.#unwanted(queue, block, bytes, nowMs)
     const copy = wanted.stances.get(key)
@@ -202,7 +198,7 @@ export class Broker implements ExchangeCore {
   }
 
   receivePresence(key: PeerKey, block: BlockKey, presence: 'have' | 'dont-have', nowMs: number): void {
-    const queue = this.#queues.get(key)
+    const queue = this.#peers.get(key)
     if (queue === undefined) return
     const wanted = this.#blocks.get(block)
     const copy = wanted?.stances.get(key)
@@ -234,7 +230,7 @@ export class Broker implements ExchangeCore {
   }
 
   receiveUnasked(key: PeerKey, nowMs: number): boolean {
-    const queue = this.#queue(key)
+    const queue = this.#peers.known(key)
     this.#total.unaskedBlocks += 1
     queue.figures.unaskedBlocks += 1
     if (queue.shutOutUntilMs > nowMs) return false
@@ -243,14 +239,14 @@ export class Broker implements ExchangeCore {
     if (queue.unaskedAtMs.length < this.#limits.unaskedBlocksMax) return false
     queue.unaskedAtMs = []
     queue.shutOutUntilMs = nowMs + this.#limits.shutOutMs
-    for (const copy of queue.copies.values()) this.#cancel(copy, nowMs)
+    for (const copy of queue.copies.values()) this.#outbox.cancel(copy, nowMs)
     this.#forsake(queue, nowMs)
     return true
   }
 
   standingAt(key: PeerKey): Standing[] {
     const standing: Standing[] = []
-    for (const { remote, wanted } of this.#queues.get(key)?.copies.values() ?? []) {
+    for (const { remote, wanted } of this.#peers.get(key)?.copies.values() ?? []) {
       if (remote !== undefined) standing.push({ cid: wanted.cid, key: wanted.key, wantType: remote })
     }
     return standing
@@ -271,7 +267,7 @@ export class Broker implements ExchangeCore {
       this.#turn(next as OpenSession, nowMs)
       this.#lines.endTurn()
     }
-    this.#releaseAll(left > 0, nowMs)
+    this.#outbox.releaseAll(left > 0, nowMs)
     return this.#commands.splice(0)
   }
 
@@ -281,7 +277,7 @@ export class Broker implements ExchangeCore {
       this.#sessionsLookMs = Number.POSITIVE_INFINITY
       for (const member of this.#sessions.values()) {
         for (const { want, quietMs } of member.session.tick(nowMs)) {
-          this.#commands.push({ type: 'give-up', key: want.block.key, reason: this.#whyQuiet(want.block, quietMs, nowMs) })
+          this.#commands.push({ type: 'give-up', key: want.block.key, reason: whyQuiet(want.block, quietMs, this.#peers.connected, nowMs) })
         }
         this.#sessionsLookMs = Math.min(this.#sessionsLookMs, member.session.nextLookMs)
         if (member.session.wants > 0) this.#awake.add(member)
@@ -292,8 +288,7 @@ export class Broker implements ExchangeCore {
 
   wakeAtMs(): number | undefined {
     if (this.#awake.size > 0) return 0
-    let soonest = Math.min(this.#deadlines.nextMs, this.#sessionsLookMs)
-    for (const { outboxSinceMs } of this.#outgoing) soonest = Math.min(soonest, outboxSinceMs + this.#limits.holdMs)
+    const soonest = Math.min(this.#deadlines.nextMs, this.#sessionsLookMs, this.#outbox.dueMs)
     return soonest === Number.POSITIVE_INFINITY ? undefined : soonest
   }
 
@@ -305,17 +300,17 @@ export class Broker implements ExchangeCore {
   }
 
   queues(): readonly QueueFigures[] {
-    return [...this.#queues.values()].map((queue) => queue.stat())
+    return Array.from(this.#peers.all(), (queue) => queue.stat())
   }
 
   gauges(): Gauges {
-    let records = this.#lines.size + this.#outgoing.size
-    for (const queue of this.#queues.values()) {
+    let records = this.#lines.size + this.#outbox.size
+    for (const queue of this.#peers.all()) {
       records += queue.copies.size + queue.outbox.size
     }
     for (const { session } of this.#sessions.values()) records += session.records
     return {
-      peers: this.#queues.size,
+      peers: this.#peers.size,
       sessions: this.#sessions.size,
       wants: this.#blocks.size,
       inFlight: this.#inFlight.wants,
@@ -354,50 +349,17 @@ export class Broker implements ExchangeCore {
       for (const counters of figures) counters.wantHavesSent += 1
     }
     this.#deadlines.watch(copy, this.#limits.timeoutMaxMs, nowMs)
-    // A cancel and a want of one block are two messages: within one, the cancel would win.
-    if (queue.outbox.get(wanted.key)?.type === 'cancel') this.#release(queue)
-    queue.put(type, wanted.cid, wanted.key, nowMs)
-    this.#outgoing.add(queue)
-    if (type === 'want-block' && !queue.fits(member.session.averageBytes)) this.#release(queue)
+    this.#outbox.ask(queue, type, wanted, nowMs)
+    if (type === 'want-block' && !queue.fits(member.session.averageBytes)) this.#outbox.release(queue)
   }
 
   /** Before another peer is asked for a block, those who denied it and would send it later are told not to. */
   #recall(wanted: Wanted, but: PeerQueue, nowMs: number): void {
     for (const copy of wanted.stances.values()) {
       if (copy.phase !== 'dont-have' || copy.remote !== 'block' || copy.peer === but) continue
-      this.#cancel(copy, nowMs)
+      this.#outbox.cancel(copy, nowMs)
       clearRemote(copy)
     }
-  }
-
-  /** Puts a cancel into the peer's message where the remote keeps the want; one that never left is only taken back. */
-  #cancel(copy: Copy, nowMs: number): void {
-    const { peer, wanted } = copy
-    if (copy.remote === undefined) return
-    const unsent = peer.outbox.get(wanted.key)
-    if (unsent !== undefined && unsent.type !== 'cancel') peer.outbox.delete(wanted.key)
-    if (copy.isReleased && peer.isConnected) peer.put('cancel', wanted.cid, wanted.key, nowMs)
-    if (peer.outbox.size > 0) this.#outgoing.add(peer)
-    else this.#outgoing.delete(peer)
-  }
-
-  /** B25: messages leave that are settled, since no session has a want for their peer now, or have waited long enough. */
-  #releaseAll(isSettled: boolean, nowMs: number): void {
-    for (const queue of this.#outgoing) {
-      if (isSettled || queue.outbox.size === 1 || nowMs - queue.outboxSinceMs >= this.#limits.holdMs) this.#release(queue)
-    }
-  }
-
-  #release(queue: PeerQueue): void {
-    this.#outgoing.delete(queue)
-    if (queue.outbox.size === 0) return
-    const entries = [...queue.outbox.values()]
-    queue.outbox.clear()
-    for (const { type, key } of entries) {
-      const copy = type === 'cancel' ? undefined : queue.copies.get(key)
-      if (copy !== undefined) copy.isReleased = true
-    }
-    this.#commands.push({ type: 'send', peer: queue.key, entries })
   }
 
   /** A peer said HAVE. Returns whether that changes anything. */
@@ -425,7 +387,7 @@ export class Broker implements ExchangeCore {
       moveCopy(copy, { phase: 'dont-have' }, this.#inFlight, nowMs)
       return true
     }
-    this.#cancel(copy, nowMs)
+    this.#outbox.cancel(copy, nowMs)
     copy.failed = isBroken
     copy.promised = false
     moveCopy(copy, { phase: 'timed-out', restMs: this.#restMs(peer) }, this.#inFlight, nowMs)
@@ -452,7 +414,7 @@ export class Broker implements ExchangeCore {
       copy.failed = true
       this.#commands.push({ type: 'timed-out', peer: peer.key, cid: wanted.cid, key: wanted.key })
     }
-    this.#cancel(copy, nowMs)
+    this.#outbox.cancel(copy, nowMs)
     moveCopy(copy, { phase: 'timed-out', restMs: this.#restMs(peer) }, this.#inFlight, nowMs)
     for (const member of wanted.members as Set<OpenSession>) {
       member.session.changed(wanted.key)
@@ -482,7 +444,7 @@ export class Broker implements ExchangeCore {
   /** Nobody wants the block any more: CANCEL to all who keep the want, but the one who delivered it. */
   #endBlock(wanted: Wanted, deliveredBy: PeerKey | undefined, nowMs: number): void {
     for (const copy of wanted.stances.values()) {
-      if (copy.peer.key !== deliveredBy) this.#cancel(copy, nowMs)
+      if (copy.peer.key !== deliveredBy) this.#outbox.cancel(copy, nowMs)
       dropCopy(copy, this.#inFlight)
       this.#lines.freed(copy.peer)
     }
@@ -521,40 +483,6 @@ export class Broker implements ExchangeCore {
   #pastSession(queue: PeerQueue, block: BlockKey): OpenSession | undefined {
     const id = queue.past.get(block)?.session
     return id === undefined ? undefined : this.#sessions.get(id)
-  }
-
-  /** Says why a want got nowhere: who was asked, and what became of it. */
-  #whyQuiet(block: BlockView, quietMs: number, nowMs: number): string {
-    const shutOut = this.#connected.filter((queue) => queue.shutOutUntilMs > nowMs).length
-    let refused = 0
-    let silent = 0
-    for (const { phase } of block.stances.values()) {
-      if (phase === 'dont-have') refused += 1
-      else silent += 1
-    }
-    const parts = [`${this.#connected.length} connected`, `${refused} said DONT_HAVE`, `${silent} did not deliver`]
-    if (shutOut > 0) parts.push(`${shutOut} shut out for blocks that match no want`)
-    return `no block for ${Math.round(quietMs / 1000)} s; peers: ${parts.join(', ')}`
-  }
-
-  #queue(key: PeerKey): PeerQueue {
-    let queue = this.#queues.get(key)
-    if (queue === undefined) {
-      queue = new PeerQueue(key, this.#limits)
-      this.#queues.set(key, queue)
-    }
-    return queue
-  }
-
-  /** Oldest first, those that are not connected leave when there are too many. */
-  #forgetPeers(): void {
-    let excess = this.#queues.size - this.#connected.length - this.#limits.peersRememberedMax
-    for (const queue of this.#queues.values()) {
-      if (excess <= 0) return
-      if (queue.isConnected) continue
-      this.#queues.delete(queue.key)
-      excess -= 1
-    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
+import type { BlockKey, PeerKey } from '@shardswap/interface'
 import type { PeerView } from '@shardswap/session'
 import type { Copy, Member } from './blocks.ts'
 import { type Counters, newCounters } from './counters.ts'
@@ -94,11 +94,6 @@ export class PeerQueue implements PeerView {
   /** A block came from it. */
   sizeBlock(bytes: number): void {
     this.#averageBytes = this.#averageBytes === undefined ? bytes : this.#averageBytes + (bytes - this.#averageBytes) / 8
-  }
-
-  put(type: WantEntry['type'], cid: CID, key: BlockKey, nowMs: number): void {
-    if (this.outbox.size === 0) this.outboxSinceMs = nowMs
-    this.outbox.set(key, { type, cid, key })
   }
 
   stat(): QueueFigures {

@@ -5,6 +5,8 @@ import { deliveredFactor, grownLimit, newcomerFactor, timeoutFactor, weightOf } 
 
 /** Gain of the hit rate: a peer that had a part of the DAG and no more is found out within a few answers. */
 const hitGain = 1 / 4
+/** From this hit rate on a peer is taken to have the whole DAG: no want-haves are bought beside a want-block. */
+const sureHit = 0.9
 /** A block forgives a part of the timeouts before it. */
 const timeoutsKept = 3 / 4
 
@@ -48,6 +50,11 @@ export class Candidate {
   /** What it delivered, as a factor (B16, B21). */
   get delivered(): number {
     return this.blocks === 0 ? this.#newcomer : deliveredFactor(this.blocks, this.#limits.wantsInFlightStart)
+  }
+
+  /** It is taken to have all that it may be asked for. */
+  get isSure(): boolean {
+    return this.hit >= sureHit
   }
 
   /** Its weight for a want of which its presence is known by so much. */

@@ -1,4 +1,5 @@
 import type { PeerKey, Random } from '@shardswap/interface'
+import type { Candidate } from './candidate.ts'
 import type { Candidates } from './candidates.ts'
 import type { SessionLimits } from './limits.ts'
 import type { Ask } from './session.ts'
@@ -7,6 +8,8 @@ import type { Want } from './want.ts'
 
 /** Peers that waves have asked, remembered so that each is asked once; more than it are left to the probes. */
 const askedMax = 4096
+/** Providers looked at for one want, to find some that are not sure to have it. */
+const unsureMax = 16
 /** A wave that nobody answered for so long does not hold the next one back. */
 const waveAnswerMs = 1000
 
@@ -138,6 +141,20 @@ export class Discovery {
     }
     const asks = found.map((peer): Ask => ({ peer, type: 'want-have' }))
     this.#sent(asks, nowMs)
+    return asks
+  }
+
+  /** Up to `count` providers that may have a block and are not sure to: one of them is asked for it, or will be. */
+  unsure(want: Want, count: number, but: Candidate | undefined, nowMs: number): Ask[] {
+    const asks: Ask[] = []
+    const { size } = this.#candidates
+    const start = Math.floor(this.#random.next() * size)
+    for (let i = 0; i < Math.min(size, unsureMax) && asks.length < count; i++) {
+      const candidate = this.#candidates.at((start + i) % size)
+      if (candidate === undefined || candidate === but || candidate.isSure || want.block.stances.has(candidate.peer.key)) continue
+      const { peer } = candidate
+      if (peer.supportsHave && peer.hasHaveSpace && peer.isUsable(nowMs)) asks.push({ peer, type: 'want-have' })
+    }
     return asks
   }
 

@@ -1,4 +1,4 @@
-import { assert, type BlockKey, type CID, Heap, type PeerKey, type Random } from '@shardswap/interface'
+import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@shardswap/interface'
 import type { Candidate } from './candidate.ts'
 import { Candidates } from './candidates.ts'
 import { Discovery } from './discovery.ts'
@@ -7,7 +7,8 @@ import { Partners } from './partners.ts'
 import { Potential } from './potential.ts'
 import { SearchTimes } from './search-times.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
-import { asksOut, heapKeyOf, potentialOf, type Want, type WantState } from './want.ts'
+import { asksOut, potentialOf, type Want } from './want.ts'
+import { isPromised, Wants } from './wants.ts'
 
 /** One line that a session wants to have sent. */
 export interface Ask {
@@ -37,8 +38,6 @@ export interface SessionOptions {
 const stepsMax = 64
 /** Peers at which one want is in line. */
 const linesMax = 8
-/** From this hit rate on a peer is taken to have the whole DAG: no want-haves are bought beside a want-block. */
-const sureHit = 0.9
 /** A server may answer a want-have with the block itself up to this size (B4): asking several would bring copies. */
 const inlineBytesMax = 1024
 /** So often a session with wants is looked at, whatever happens. */
@@ -65,18 +64,12 @@ export class Session {
   readonly #partners: Partners
   readonly #potential = new Potential()
   readonly #discovery: Discovery
-  readonly #wants = new Map<BlockKey, Want>()
-  #ready = new Heap<Want>()
-  /** Ready wants that somebody said HAVE for: they may go out where others have no space. */
-  readonly #promised = new Set<Want>()
-  readonly #exhausted = new Set<Want>()
+  readonly #wants = new Wants()
   /** Those who delivered before they left: they come back as what they were. */
   readonly #formerly = new Set<PeerKey>()
   readonly #search: SearchTimes
   #sequence = 0
   #newest: Want | undefined
-  /** Wants in phase `asked`. */
-  #asking = 0
   #inFlight = 0
   #averageBytes = unknownBlockBytes
   #sizesSeen = 0
@@ -115,7 +108,7 @@ export class Session {
 
   /** Whatever is kept per want and peer. */
   get records(): number {
-    return this.#wants.size + this.#candidates.size + this.#exhausted.size + this.#promised.size + this.#partners.size
+    return this.#wants.size + this.#candidates.size + this.#wants.exhausted.size + this.#wants.promised.size + this.#partners.size
   }
 
   keys(): Iterable<BlockKey> {
@@ -142,9 +135,8 @@ export class Session {
       exhaustions: 0,
       quietSinceMs: nowMs
     }
-    this.#wants.set(block.key, want)
+    this.#wants.add(want)
     this.#newest = want
-    if (block.inFlight === 0) this.#setReady(want)
     if (!isIdle) return
     // Time without wants is no time without progress.
     this.#lastProgressMs = Math.max(this.#lastProgressMs, nowMs)
@@ -156,11 +148,8 @@ export class Session {
   remove(key: BlockKey): void {
     const want = this.#wants.get(key)
     if (want === undefined) return
-    this.#leave(want)
-    this.#wants.delete(key)
+    this.#wants.remove(want)
     if (this.#newest === want) this.#newest = undefined
-    // What is left in the heap is stale.
-    if (this.#wants.size === 0) this.#ready = new Heap<Want>()
   }
 
   peerCame(peer: PeerView): void {
@@ -175,7 +164,7 @@ export class Session {
     this.#partners.remove(peer)
     const candidate = this.#candidates.get(peer)
     if (candidate === undefined) return
-    for (const want of [...candidate.blocked]) this.#setReady(want)
+    for (const want of Array.from(candidate.blocked)) this.#wants.setReady(want)
     this.#candidates.remove(candidate)
     if (candidate.blocks > 0 && this.#formerly.size < this.#limits.partnersMax) this.#formerly.add(peer)
   }
@@ -228,8 +217,8 @@ export class Session {
     const want = this.#wants.get(key)
     if (want === undefined) return
     if (want.block.inFlight > 0) {
-      if (want.state.phase !== 'in-flight') this.#move(want, { phase: 'in-flight' })
-    } else if (want.state.phase !== 'asked' || want.block.havesAsked === 0 || isPromised(want)) this.#setReady(want)
+      if (want.state.phase !== 'in-flight') this.#wants.move(want, { phase: 'in-flight' })
+    } else if (want.state.phase !== 'asked' || want.block.havesAsked === 0 || isPromised(want)) this.#wants.setReady(want)
   }
 
   /** The peer said whether it has a block; `wasAsked`: in answer to us, not because it just got it. */
@@ -289,7 +278,7 @@ export class Session {
   /** What to send next, to whom; undefined where there is nothing now (B24, B26). */
   decide(nowMs: number): Decision | undefined {
     for (let steps = 0; steps < stepsMax; steps++) {
-      const want = this.#top()
+      const want = this.#wants.top()
       if (want === undefined) return this.#searchNow(nowMs) ?? this.#probe(nowMs)
       const placed = this.#place(want, nowMs)
       if (placed === 'next') continue
@@ -312,9 +301,9 @@ export class Session {
       return []
     }
     let nextMs = nowMs + lookEveryMs
-    for (const want of this.#exhausted) {
+    for (const want of this.#wants.exhausted) {
       if (want.state.phase !== 'exhausted') continue
-      if (want.state.untilMs <= nowMs) this.#setReady(want)
+      if (want.state.untilMs <= nowMs) this.#wants.setReady(want)
       else nextMs = Math.min(nextMs, want.state.untilMs)
     }
     if (nowMs - this.#lastProgressMs >= lookEveryMs) this.#potential.lacked()
@@ -332,7 +321,7 @@ export class Session {
   #quietWants(nowMs: number): { readonly want: Want; readonly quietMs: number }[] {
     const quiet: { readonly want: Want; readonly quietMs: number }[] = []
     if (nowMs - this.#lastProgressMs < this.#limits.giveUpMs) return quiet
-    for (const want of this.#wants.values()) {
+    for (const want of this.#wants) {
       let sinceMs = Math.max(want.quietSinceMs, this.#lastProgressMs)
       for (const { phase, peer } of want.block.stances.values()) {
         if (phase === 'in-flight') sinceMs = Math.max(sinceMs, peer.lastBytesAtMs)
@@ -362,7 +351,7 @@ export class Session {
     if (block.stances.size === 0) return 'stalled'
     const at = this.#candidates.fullFor(block, linesMax, nowMs)
     if (at.length === 0) return this.#look(want, nowMs)
-    this.#move(want, { phase: 'blocked', at })
+    this.#wants.move(want, { phase: 'blocked', at })
     return 'next'
   }
 
@@ -381,40 +370,30 @@ export class Session {
     const owner = this.#partners.ownerOf(want.block.key)
     if (owner === undefined || want.block.stances.has(owner.key) || !owner.isUsable(nowMs) || !owner.hasHaveSpace) return undefined
     // One that has the whole DAG is a provider like others.
-    return (this.#candidates.get(owner.key)?.hit ?? 0) >= sureHit ? undefined : owner
+    return this.#candidates.get(owner.key)?.isSure === true ? undefined : owner
   }
 
   /** What potential is left beside a want-block buys want-haves, where it is not sure that the peer has the block (B10). */
   #besides(want: Want, chosen: Candidate, nowMs: number): Ask[] {
-    if (chosen.hit >= sureHit || want.block.stances.get(chosen.peer.key)?.promised === true) return []
-    return this.#buyHaves(want, potentialOf(want, this.#potential.value) - 1, chosen, nowMs)
+    if (chosen.isSure || want.block.stances.get(chosen.peer.key)?.promised === true) return []
+    return this.#haves(want, potentialOf(want, this.#potential.value) - 1, chosen, nowMs)
   }
 
-  #buyHaves(want: Want, potential: number, but: Candidate | undefined, nowMs: number): Ask[] {
-    const asks: Ask[] = []
-    if (this.#averageBytes <= inlineBytesMax) return asks
-    const { size } = this.#candidates
-    const start = Math.floor(this.#random.next() * size)
-    for (let i = 0; i < size && i < 2 * linesMax && asks.length + 1 <= potential; i++) {
-      const candidate = this.#candidates.at((start + i) % size)
-      if (candidate === undefined || candidate === but || want.block.stances.has(candidate.peer.key)) continue
-      const { peer } = candidate
-      if (peer.supportsHave && peer.hasHaveSpace && peer.isUsable(nowMs) && candidate.hit < sureHit) asks.push({ peer, type: 'want-have' })
-    }
-    return asks
+  #haves(want: Want, potential: number, but: Candidate | undefined, nowMs: number): Ask[] {
+    return this.#averageBytes <= inlineBytesMax ? [] : this.#discovery.unsure(want, Math.floor(potential), but, nowMs)
   }
 
   /** Nobody who is known has it: others are asked whether they do, or it is exhausted for a while. */
   #look(want: Want, nowMs: number): Decision | 'next' | 'stalled' {
     if (want.block.havesAsked > 0) {
-      this.#move(want, { phase: 'asked' })
+      this.#wants.move(want, { phase: 'asked' })
       return 'next'
     }
     const lone = this.#discovery.lone()
     if (lone !== undefined) return this.#askLone(want, lone, nowMs)
     // Until somebody is known to have the DAG, it is asked for by its first CID alone (B4).
     const isFirst = this.#candidates.providers === 0
-    if (isFirst ? this.#asking + this.#inFlight > 0 : this.#asking >= this.#limits.discoveriesMax) return 'stalled'
+    if (isFirst ? this.#wants.asking + this.#inFlight > 0 : this.#wants.asking >= this.#limits.discoveriesMax) return 'stalled'
     const asks = this.#discovery.look(want, isFirst, nowMs)
     // The one peer that is left has no space: the session is in line there.
     if (asks === 'full') return 'stalled'
@@ -423,7 +402,7 @@ export class Session {
       return 'next'
     }
     want.waves += 1
-    this.#move(want, { phase: 'asked' })
+    this.#wants.move(want, { phase: 'asked' })
     return { kind: 'ask', want, asks }
   }
 
@@ -450,7 +429,7 @@ export class Session {
     }
     want.exhaustions += 1
     want.waves = 0
-    this.#move(want, { phase: 'exhausted', untilMs })
+    this.#wants.move(want, { phase: 'exhausted', untilMs })
     this.#nextLookMs = Math.min(this.#nextLookMs, untilMs)
     this.#ports.wakeBy(untilMs)
     this.#search.exhausted()
@@ -459,14 +438,14 @@ export class Session {
   /** Every provider is full: promised wants may still fit, the rest learns where it is, and more providers are looked for. */
   #whileStalled(top: Want, nowMs: number): Decision | undefined {
     let looked = 0
-    for (const want of this.#promised) {
+    for (const want of this.#wants.promised) {
       if (looked++ >= stepsMax) return { kind: 'more' }
       if (want === top) continue
       const placed = this.#place(want, nowMs)
       if (typeof placed !== 'string') return placed
     }
     if (top.state.phase === 'ready' && asksOut(top) === 0 && this.#candidates.size > 1) {
-      const asks = this.#buyHaves(top, this.#potential.value, undefined, nowMs)
+      const asks = this.#haves(top, this.#potential.value, undefined, nowMs)
       if (asks.length > 0) return { kind: 'ask', want: top, asks }
     }
     if (this.#candidates.providers > 0) {
@@ -490,20 +469,20 @@ export class Session {
   }
 
   #firstWant(): Want | undefined {
-    for (const want of this.#wants.values()) return want
+    for (const want of this.#wants) return want
     return undefined
   }
 
   #anyWant(): Want | undefined {
     let left = Math.floor(this.#random.next() * this.#wants.size)
-    for (const want of this.#wants.values()) if (left-- === 0) return want
+    for (const want of this.#wants) if (left-- === 0) return want
     return undefined
   }
 
   /** The first want in line at a peer has its turn again; once it is sent, the next one. */
   #unblock(candidate: Candidate): void {
     for (const want of candidate.blocked) {
-      this.#setReady(want)
+      this.#wants.setReady(want)
       return
     }
   }
@@ -518,57 +497,11 @@ export class Session {
       for (const want of other.blocked) if (waiting.length < candidate.limit) waiting.push(want)
       if (waiting.length >= candidate.limit) break
     }
-    for (const want of waiting) this.#setReady(want)
+    for (const want of waiting) this.#wants.setReady(want)
     return candidate
   }
 
   #wakeExhausted(): void {
-    for (const want of this.#exhausted) this.#setReady(want)
+    for (const want of this.#wants.exhausted) this.#wants.setReady(want)
   }
-
-  /** The ready want with the greatest potential, the oldest among equals (B8). */
-  #top(): Want | undefined {
-    for (;;) {
-      const want = this.#ready.top
-      if (want === undefined) return undefined
-      if (want.state.phase === 'ready' && want.state.heapKey === this.#ready.topKey && this.#wants.get(want.block.key) === want) {
-        const key = heapKeyOf(want)
-        if (key === want.state.heapKey) return want
-        this.#setReady(want)
-      }
-      this.#ready.pop()
-    }
-  }
-
-  #setReady(want: Want): void {
-    const heapKey = heapKeyOf(want)
-    if (want.state.phase !== 'ready' || want.state.heapKey !== heapKey) {
-      this.#move(want, { phase: 'ready', heapKey })
-      this.#ready.push(heapKey, want)
-    }
-    if (isPromised(want)) this.#promised.add(want)
-  }
-
-  #move(want: Want, next: WantState): void {
-    this.#leave(want)
-    want.state = next
-    if (next.phase === 'blocked') for (const candidate of next.at) candidate.blocked.add(want)
-    else if (next.phase === 'exhausted') this.#exhausted.add(want)
-    else if (next.phase === 'asked') this.#asking += 1
-  }
-
-  #leave(want: Want): void {
-    const { state } = want
-    this.#promised.delete(want)
-    if (state.phase === 'blocked') for (const candidate of state.at) candidate.blocked.delete(want)
-    else if (state.phase === 'exhausted') this.#exhausted.delete(want)
-    else if (state.phase === 'asked') this.#asking -= 1
-    assert(this.#asking >= 0, 'each want that was asked for is counted once')
-  }
-}
-
-function isPromised(want: Want): boolean {
-  if (want.block.stances.size === 0) return false
-  for (const { phase } of want.block.stances.values()) if (phase === 'have') return true
-  return false
 }

@@ -1,0 +1,63 @@
+import type { PeerKey } from '@shardswap/interface'
+import type { BrokerLimits } from './limits.ts'
+import { PeerQueue } from './queue.ts'
+
+/** The want queues of all peers that are connected, and of a bounded number that were. */
+export class Peers {
+  readonly #limits: BrokerLimits
+  readonly #byKey = new Map<PeerKey, PeerQueue>()
+  /** In no order that means anything: sessions draw from it. */
+  readonly connected: PeerQueue[] = []
+
+  constructor(limits: BrokerLimits) {
+    this.#limits = limits
+  }
+
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  get(key: PeerKey): PeerQueue | undefined {
+    return this.#byKey.get(key)
+  }
+
+  all(): Iterable<PeerQueue> {
+    return this.#byKey.values()
+  }
+
+  /** The peer's queue, a new one where it was not heard of before. */
+  known(key: PeerKey): PeerQueue {
+    let queue = this.#byKey.get(key)
+    if (queue === undefined) {
+      queue = new PeerQueue(key, this.#limits)
+      this.#byKey.set(key, queue)
+    }
+    return queue
+  }
+
+  connect(queue: PeerQueue): void {
+    queue.isConnected = true
+    queue.index = this.connected.length
+    this.connected.push(queue)
+  }
+
+  disconnect(queue: PeerQueue): void {
+    queue.isConnected = false
+    const last = this.connected.pop()
+    if (last === undefined || last === queue) return
+    this.connected[queue.index] = last
+    last.index = queue.index
+  }
+
+  /** Where too many are remembered, the oldest of those that are not connected leave. */
+  forget(): void {
+    let excess = this.#byKey.size - this.connected.length - this.#limits.peersRememberedMax
+    if (excess <= 0) return
+    for (const queue of this.#byKey.values()) {
+      if (queue.isConnected) continue
+      this.#byKey.delete(queue.key)
+      excess -= 1
+      if (excess <= 0) return
+    }
+  }
+}

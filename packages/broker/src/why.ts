@@ -1,0 +1,16 @@
+import type { BlockView } from '@shardswap/session'
+import type { PeerQueue } from './queue.ts'
+
+/** Says why a want got nowhere: who was asked, and what became of it. */
+export function whyQuiet(block: BlockView, quietMs: number, connected: readonly PeerQueue[], nowMs: number): string {
+  const shutOut = connected.filter((queue) => queue.shutOutUntilMs > nowMs).length
+  let refused = 0
+  let silent = 0
+  for (const { phase } of block.stances.values()) {
+    if (phase === 'dont-have') refused += 1
+    else silent += 1
+  }
+  const parts = [`${connected.length} connected`, `${refused} said DONT_HAVE`, `${silent} did not deliver`]
+  if (shutOut > 0) parts.push(`${shutOut} shut out for blocks that match no want`)
+  return `no block for ${Math.round(quietMs / 1000)} s; peers: ${parts.join(', ')}`
+}

@@ -1,0 +1,92 @@
+import { assert, type BlockKey, Heap } from '@shardswap/interface'
+import { heapKeyOf, type Want, type WantState } from './want.ts'
+
+/** All wants of a session, by their phases: the only place that changes a phase, and what goes with it. */
+export class Wants {
+  readonly #byKey = new Map<BlockKey, Want>()
+  #ready = new Heap<Want>()
+  /** Ready wants that somebody said HAVE for: they may go out where others have no space. */
+  readonly promised = new Set<Want>()
+  readonly exhausted = new Set<Want>()
+  #asking = 0
+
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  /** Wants in phase `asked`. */
+  get asking(): number {
+    return this.#asking
+  }
+
+  get(key: BlockKey): Want | undefined {
+    return this.#byKey.get(key)
+  }
+
+  keys(): Iterable<BlockKey> {
+    return this.#byKey.keys()
+  }
+
+  /** In the order in which they came. */
+  [Symbol.iterator](): IterableIterator<Want> {
+    return this.#byKey.values()
+  }
+
+  add(want: Want): void {
+    this.#byKey.set(want.block.key, want)
+    if (want.block.inFlight === 0) this.setReady(want)
+  }
+
+  remove(want: Want): void {
+    this.#leave(want)
+    this.#byKey.delete(want.block.key)
+    // What is left in the heap is stale.
+    if (this.#byKey.size === 0) this.#ready = new Heap<Want>()
+  }
+
+  /** The ready want with the greatest potential, the oldest among equals (B8). */
+  top(): Want | undefined {
+    for (;;) {
+      const want = this.#ready.top
+      if (want === undefined) return undefined
+      if (want.state.phase === 'ready' && want.state.heapKey === this.#ready.topKey && this.#byKey.get(want.block.key) === want) {
+        if (heapKeyOf(want) === want.state.heapKey) return want
+        this.setReady(want)
+      }
+      this.#ready.pop()
+    }
+  }
+
+  setReady(want: Want): void {
+    const heapKey = heapKeyOf(want)
+    if (want.state.phase !== 'ready' || want.state.heapKey !== heapKey) {
+      this.move(want, { phase: 'ready', heapKey })
+      this.#ready.push(heapKey, want)
+    }
+    if (isPromised(want)) this.promised.add(want)
+  }
+
+  move(want: Want, next: WantState): void {
+    this.#leave(want)
+    want.state = next
+    if (next.phase === 'blocked') for (const candidate of next.at) candidate.blocked.add(want)
+    else if (next.phase === 'exhausted') this.exhausted.add(want)
+    else if (next.phase === 'asked') this.#asking += 1
+  }
+
+  #leave(want: Want): void {
+    const { state } = want
+    this.promised.delete(want)
+    if (state.phase === 'blocked') for (const candidate of state.at) candidate.blocked.delete(want)
+    else if (state.phase === 'exhausted') this.exhausted.delete(want)
+    else if (state.phase === 'asked') this.#asking -= 1
+    assert(this.#asking >= 0, 'each want that was asked for is counted once')
+  }
+}
+
+/** Whether somebody said HAVE for it, and was not asked for it since. */
+export function isPromised(want: Want): boolean {
+  if (want.block.stances.size === 0) return false
+  for (const { phase } of want.block.stances.values()) if (phase === 'have') return true
+  return false
+}
