@@ -3,12 +3,38 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
-import { folder, newRepo, ok, run } from './command.ts'
+import { folder, newRepo, ok, run, startDaemon } from './command.ts'
 
 /** A CID, by hand: version, codec, hash and length, and a digest of zeros. */
 function cidOf(head: readonly number[], digestBytes: number): string {
   return CID.decode(Uint8Array.from([...head, ...new Uint8Array(digestBytes)])).toString()
 }
+
+test('[F13] what nobody has is not found at once without peers, and ends at its timeout with a daemon that has none', async () => {
+  const repo = await newRepo()
+  const nowhere = cidOf([1, 0x55, 0x12, 0x20], 32)
+  const commands = [
+    ['block', 'get', nowhere],
+    ['cat', nowhere]
+  ]
+  for (const command of commands) {
+    const alone = await run([...command, '--timeout', '1h'], { repo })
+    expect(alone).toMatchObject({ code: 1, stdout: '' })
+    expect(alone.stderr).toMatch(/^Error: NotFoundError: /)
+  }
+  await startDaemon(repo)
+  for (const command of commands) {
+    const offline = await run([...command, '--offline'], { repo })
+    expect(offline).toMatchObject({ code: 1, stdout: '' })
+    expect(offline.stderr).toMatch(/^Error: NotFoundError: /)
+    const startMs = performance.now()
+    const late = await run([...command, '--timeout', '2s'], { repo })
+    expect(late).toMatchObject({ code: 1, stdout: '' })
+    expect(late.stderr).toMatch(/^Error: TimeoutError: /)
+    // Not sooner; how much later is the machine's affair.
+    expect(performance.now() - startMs).toBeGreaterThan(2000)
+  }
+})
 
 test('[F43] identity CIDs are answered here, and never stored', async () => {
   const repo = await newRepo()
