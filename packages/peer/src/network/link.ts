@@ -129,6 +129,13 @@ export class PeerLink {
     if (this.#changes.size > 0 || this.#ports.standing().length > 0) void this.#ready()
   }
 
+  /** A connection of the peer's went while another stays: what it had written to it is lost, and only asking again shows what. */
+  retell(): void {
+    if (this.#stream === undefined || this.#ports.standing().length === 0) return
+    this.#first = true
+    this.#sendChanges(this.#stream)
+  }
+
   close(): void {
     this.#closing.abort()
     clearTimeout(this.#reopenTimer)

@@ -141,6 +141,7 @@ export class Network {
     const peer = this.#peers.get(peerKey(id))
     if (peer === undefined) return
     if (!this.#libp2p.getConnections(id).some((connection) => connection.status === 'open' && isUsable(connection))) this.#part(peer)
+    else peer.link.retell()
   }
 
   async #meetAgain(connection: Connection): Promise<void> {

@@ -5,7 +5,7 @@ import { defaultLogger } from '@libp2p/logger'
 import { multiaddr } from '@multiformats/multiaddr'
 import { type Block, peerKey } from '@shardswap/interface'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Peer, PeerLimits } from '../../src/index.ts'
+import type { Peer, PeerInit, PeerLimits } from '../../src/index.ts'
 import { createNode } from '../../src/libp2p-node.ts'
 import { Redials } from '../../src/network/redials.ts'
 import { rawBlocks, until } from '../support.ts'
@@ -35,7 +35,10 @@ async function readAll(ours: Peer, all: readonly Pick<Block, 'cid'>[], onQuarter
   return read
 }
 
-async function provide(all: readonly Block[], init: { limits?: Partial<PeerLimits> } = {}): Promise<{ provider: Peer; relay: Relay }> {
+/** Of itself it would not notice in ten minutes that a connection is dead: neither by silence nor by a send that takes long. */
+const unaware: PeerInit = { limits: { silentMs: 600_000 }, serveLimits: { sendTimeoutMinMs: 600_000, sendTimeoutMaxMs: 600_000 } }
+
+async function provide(all: readonly Block[], init: PeerInit): Promise<{ provider: Peer; relay: Relay }> {
   const provider = await scene.ours(init)
   for (const { cid, bytes } of all) await provider.put(cid, bytes)
   return { provider, relay: await scene.relay(provider) }
@@ -50,7 +53,7 @@ describe('connections that stay open and carry nothing', () => {
     '[F14] one that loses everything %s is closed, the peer dialled again, and the fetch ends',
     async (_, lose) => {
       const all = rawBlocks(200, 16 * 1024, 'half-dead')
-      const { provider, relay } = await provide(all)
+      const { provider, relay } = await provide(all, unaware)
       const ours = await scene.ours({ limits: { ...quick, getManyBytesMax: 512 * 1024 } })
       await ours.connect(relay.address)
       const dead = relay.last

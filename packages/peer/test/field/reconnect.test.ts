@@ -129,8 +129,9 @@ describe('connections that go and come back', () => {
   })
 
   it('[F05] blocks that were written to a connection which then dies are sent again', async () => {
-    const ours = await scene.ours()
-    const provider = await scene.ours()
+    // No deadline helps: that the stream went is reason enough.
+    const ours = await scene.patient()
+    const provider = await scene.patient()
     // Together less than the window of a new stream, so that all of it can be on its way.
     const all = rawBlocks(8, 20_000, 'lost')
     for (const { cid, bytes } of all) await provider.put(cid, bytes)
@@ -143,8 +144,9 @@ describe('connections that go and come back', () => {
     for (const { down } of pairs) down.hold()
     const got = Promise.all(cidsOf(all).map(async (cid) => await ours.get(cid, { timeoutMs: 25_000 })))
     await until('all are written', () => provider.stat().serve.blocksSent >= 9)
-    const dead = pairs.find(({ down }, index) => down.bytes - (before[index] ?? 0) > 160_000)
-    expect(dead).toBeDefined()
+    // Its answers are on the connection that our wants came on, or on both; the one with most of them dies.
+    const came = pairs.map(({ down }, index) => down.bytes - (before[index] ?? 0))
+    const dead = pairs[came.indexOf(Math.max(...came))]
     dead?.cut('both')
     for (const pair of pairs) if (pair !== dead) pair.down.letGo()
     expect(await got).toEqual(all.map(({ bytes }) => bytes))
