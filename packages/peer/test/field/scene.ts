@@ -11,7 +11,9 @@ const patient: Partial<PeerLimits> = {
   timeoutStartMs: 600_000,
   timeoutMinMs: 600_000,
   timeoutMaxMs: 600_000,
-  askAgainMs: 600_000
+  askAgainMs: 600_000,
+  probeStartMs: 600_000,
+  probeMaxMs: 600_000
 }
 
 /** Peers, raw peers and relays of one test, stopped together. */
