@@ -410,7 +410,7 @@ export class Broker implements ExchangeCore {
     if (phase === 'in-flight') {
       const owner = copy.owner as OpenSession
       for (const counters of [this.#total, peer.figures, owner.figures]) counters.timeouts += 1
-      owner.session.timedOut(peer.key)
+      owner.session.timedOut(peer.key, copy.sinceMs, nowMs)
       copy.failed = true
       this.#commands.push({ type: 'timed-out', peer: peer.key, cid: wanted.cid, key: wanted.key })
     }

@@ -7,6 +7,11 @@ import { deliveredFactor, grownLimit, newcomerFactor, timeoutFactor, weightOf } 
 const hitGain = 1 / 4
 /** From this hit rate on a peer is taken to have the whole DAG: no want-haves are bought beside a want-block. */
 const sureHit = 0.9
+/** Answers after which a hit rate is believed. */
+const answersMin = 8
+/** How long a peer rests in a session after a second timeout in a row; doubles with each further one. */
+const restStartMs = 500
+const restMaxMs = 10_000
 /** A block forgives a part of the timeouts before it. */
 const timeoutsKept = 3 / 4
 
@@ -34,14 +39,18 @@ export class Candidate {
   /** B21, until it is tried. */
   #newcomer: number
 
-  /** It answered before, so that one answer more is one of several. */
-  #isTried: boolean
+  #answers: number
+  /** Timeouts in a row, of which each was sent after the one before: all that was in flight at once counts once. */
+  #silences = 0
+  #silentAtMs = Number.NEGATIVE_INFINITY
+  /** It gets nothing before, unless something of it arrives. */
+  restUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(peer: PeerView, index: number, hit: number, median: number, limits: SessionLimits) {
     this.peer = peer
     this.index = index
     this.hit = hit
-    this.#isTried = hit > 0
+    this.#answers = hit > 0 ? 1 : 0
     this.limit = limits.wantsInFlightStart
     this.#limits = limits
     this.#newcomer = newcomerFactor(median)
@@ -54,7 +63,7 @@ export class Candidate {
 
   /** It is taken to have all that it may be asked for. */
   get isSure(): boolean {
-    return this.hit >= sureHit
+    return this.hit >= sureHit && this.#answers >= answersMin
   }
 
   /** Its weight for a want of which its presence is known by so much. */
@@ -67,11 +76,18 @@ export class Candidate {
     this.blocks += 1
     this.#blocksAtLimit += 1
     this.timeouts *= timeoutsKept
+    this.#silences = 0
+    this.restUntilMs = Number.NEGATIVE_INFINITY
     this.limit = grownLimit(this.limit, this.#blocksAtLimit, this.#limits.wantsInFlightStart, this.#limits.wantsInFlightMax)
   }
 
-  /** A want-block of this session had its time: the limit halves, floor 1 (B15). */
-  timeOut(): void {
+  /** A want-block of this session had its time: the limit halves, floor 1 (B15), and who stays silent rests longer and longer. */
+  timeOut(sentAtMs: number, nowMs: number): void {
+    if (sentAtMs >= this.#silentAtMs) {
+      this.#silences += 1
+      this.#silentAtMs = nowMs
+      if (this.#silences >= 2) this.restUntilMs = nowMs + Math.min(restStartMs * 2 ** (this.#silences - 2), restMaxMs)
+    }
     this.timeouts += 1
     this.#newcomer = 1
     this.limit = Math.max(1, this.limit >> 1)
@@ -80,7 +96,7 @@ export class Candidate {
 
   /** It answered whether it has a block that it was asked for. */
   answer(has: boolean): void {
-    this.hit += (Number(has) - this.hit) * (this.#isTried ? hitGain : 1)
-    this.#isTried = true
+    this.hit += (Number(has) - this.hit) * (this.#answers === 0 ? 1 : hitGain)
+    this.#answers += 1
   }
 }

@@ -36,6 +36,8 @@ export class Candidates {
   readonly #random: Random
   /** Those that may be asked for a block of which nothing is known. */
   #likely = 0
+  /** Those who were silent again and again, until their rest is over. */
+  readonly #resting = new Set<Candidate>()
   #providers = 0
 
   constructor(limits: SessionLimits, random: Random) {
@@ -82,6 +84,7 @@ export class Candidates {
   remove(candidate: Candidate): void {
     const last = this.#list.pop()
     this.#byPeer.delete(candidate.peer.key)
+    this.#resting.delete(candidate)
     if (isLikely(candidate)) this.#likely -= 1
     if (candidate.hit > 0) this.#providers -= 1
     if (last === undefined) return
@@ -94,8 +97,41 @@ export class Candidates {
 
   /** After anything in a candidate changed that its weight is made of, besides `hit`. */
   refresh(candidate: Candidate): void {
-    const isOpen = !candidate.waiting && candidate.inFlight < candidate.limit && isLikely(candidate)
+    const isOpen = !candidate.waiting && !this.#resting.has(candidate) && candidate.inFlight < candidate.limit && isLikely(candidate)
     this.#tree.set(candidate.index, isOpen ? candidate.weight(candidate.hit) : 0)
+  }
+
+  /** A want-block had its time at it (B15, B17). */
+  timeOut(candidate: Candidate, sentAtMs: number, nowMs: number): void {
+    candidate.timeOut(sentAtMs, nowMs)
+    if (candidate.restUntilMs > nowMs) this.#resting.add(candidate)
+    this.refresh(candidate)
+  }
+
+  /** A block came from it. */
+  receive(candidate: Candidate): void {
+    candidate.receive()
+    this.#resting.delete(candidate)
+    this.refresh(candidate)
+  }
+
+  /** Ends the rests that are over: returns who may be asked again. */
+  wakeRested(nowMs: number): Candidate[] {
+    const rested: Candidate[] = []
+    for (const candidate of this.#resting) {
+      if (candidate.restUntilMs > nowMs) continue
+      this.#resting.delete(candidate)
+      this.refresh(candidate)
+      rested.push(candidate)
+    }
+    return rested
+  }
+
+  /** When the next rest is over. */
+  get restedAtMs(): number {
+    let soonest = Number.POSITIVE_INFINITY
+    for (const { restUntilMs } of this.#resting) soonest = Math.min(soonest, restUntilMs)
+    return soonest
   }
 
   /** The candidate answered whether it has a block. */
@@ -141,7 +177,8 @@ export class Candidates {
       if (isLikely(candidate)) known.likely += 1
       const presence = presenceOf(stance, candidate, nowMs)
       if (presence === 0 || !candidate.peer.isUsable(nowMs)) continue
-      if (candidate.waiting || candidate.inFlight >= candidate.limit || !hasSpace(candidate)) known.full = true
+      if (candidate.waiting || this.#resting.has(candidate) || candidate.inFlight >= candidate.limit || !hasSpace(candidate))
+        known.full = true
       else known.open.push({ candidate, weight: candidate.weight(presence) * queueFactor(candidate.peer.depth) })
     }
     return known

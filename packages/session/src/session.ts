@@ -243,12 +243,14 @@ export class Session {
   }
 
   /** A want-block of this session had its time at a peer (B15, B17). */
-  timedOut(peer: PeerKey): void {
+  timedOut(peer: PeerKey, sentAtMs: number, nowMs: number): void {
     this.#potential.lacked()
     const candidate = this.#candidates.get(peer)
     if (candidate === undefined) return
-    candidate.timeOut()
-    this.#candidates.refresh(candidate)
+    this.#candidates.timeOut(candidate, sentAtMs, nowMs)
+    if (candidate.restUntilMs <= nowMs) return
+    this.#nextLookMs = Math.min(this.#nextLookMs, candidate.restUntilMs)
+    this.#ports.wakeBy(candidate.restUntilMs)
   }
 
   /** A block came from a peer. Its want is removed. `wasPromised`: the peer had said HAVE, so that it delivers shows nothing more. */
@@ -263,9 +265,8 @@ export class Session {
     if (!this.#discovery.allows(peer.key)) return
     const candidate = this.#meet(peer, 1)
     if (candidate === undefined) return
-    candidate.receive()
-    if (wasPromised) this.#candidates.refresh(candidate)
-    else this.#candidates.answer(candidate, true)
+    this.#candidates.receive(candidate)
+    if (!wasPromised) this.#candidates.answer(candidate, true)
     if (!candidate.waiting) this.#unblock(candidate)
   }
 
@@ -273,6 +274,9 @@ export class Session {
   duplicated(peer: PeerView): void {
     this.#potential.arrived(true)
     this.joined(peer)
+    const candidate = this.#candidates.get(peer.key)
+    // Its copy was not the first, but it is a block that the peer delivered (B12).
+    if (candidate !== undefined) this.#candidates.receive(candidate)
   }
 
   /** What to send next, to whom; undefined where there is nothing now (B24, B26). */
@@ -306,6 +310,8 @@ export class Session {
       if (want.state.untilMs <= nowMs) this.#wants.setReady(want)
       else nextMs = Math.min(nextMs, want.state.untilMs)
     }
+    for (const candidate of this.#candidates.wakeRested(nowMs)) if (!candidate.waiting) this.#unblock(candidate)
+    nextMs = Math.min(nextMs, this.#candidates.restedAtMs)
     if (nowMs - this.#lastProgressMs >= lookEveryMs) this.#potential.lacked()
     if (this.#discovery.probeAtMs > nowMs) nextMs = Math.min(nextMs, this.#discovery.probeAtMs)
     const quiet = this.#quietWants(nowMs)
