@@ -5,7 +5,7 @@ import { Discovery } from './discovery.ts'
 import type { SessionLimits } from './limits.ts'
 import { Partners } from './partners.ts'
 import { Potential } from './potential.ts'
-import { SearchTimes } from './search-times.ts'
+import { Search } from './search.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
 import { asksOut, potentialOf, type Want } from './want.ts'
 import { isPromised, Wants } from './wants.ts'
@@ -58,7 +58,6 @@ const unknownBlockBytes = 256 * 1024
  */
 export class Session {
   readonly #limits: SessionLimits
-  readonly #random: Random
   readonly #ports: SessionPorts
   readonly #candidates: Candidates
   readonly #partners: Partners
@@ -67,7 +66,7 @@ export class Session {
   readonly #wants = new Wants()
   /** Those who delivered before they left: they come back as what they were. */
   readonly #formerly = new Set<PeerKey>()
-  readonly #search: SearchTimes
+  readonly #search: Search
   #sequence = 0
   #newest: Want | undefined
   #inFlight = 0
@@ -79,12 +78,11 @@ export class Session {
   constructor(options: SessionOptions) {
     const { limits, random, ports, self, fixedPeers, nowMs } = options
     this.#limits = limits
-    this.#random = random
     this.#ports = ports
     this.#candidates = new Candidates(limits, random)
     this.#partners = new Partners(self, limits.partnersMax)
     this.#discovery = new Discovery(limits, random, ports, this.#candidates, fixedPeers, nowMs)
-    this.#search = new SearchTimes(limits, fixedPeers === undefined, nowMs)
+    this.#search = new Search(limits, random, fixedPeers === undefined, nowMs)
     this.#lastProgressMs = nowMs
   }
 
@@ -126,6 +124,7 @@ export class Session {
   /** A new want; where a copy is in flight already, it attaches to that (B19). */
   add(block: BlockView, nowMs: number): void {
     const isIdle = this.#wants.size === 0
+    if (this.#sequence === 0) this.#search.begin(block.cid, nowMs)
     const want: Want = {
       block,
       sequence: this.#sequence++,
@@ -159,7 +158,7 @@ export class Session {
     this.#wakeExhausted()
   }
 
-  /** The peer left, or gets no more wants. Its copies are told by `lost`, before. */
+  /** The peer left, or gets no more wants. Its copies ended before. */
   peerLeft(peer: PeerKey): void {
     this.#partners.remove(peer)
     const candidate = this.#candidates.get(peer)
@@ -292,10 +291,8 @@ export class Session {
   }
 
   #searchNow(nowMs: number): Decision | undefined {
-    const search = this.#search.due(this.#wants.size, this.#candidates.providers, nowMs)
-    if (search === undefined) return undefined
-    const want = search === 'any' ? this.#anyWant() : this.#firstWant()
-    return want === undefined ? undefined : { kind: 'search', cid: want.block.cid }
+    const cid = this.#search.next(this.#wants, this.#candidates.providers, nowMs)
+    return cid === undefined ? undefined : { kind: 'search', cid }
   }
 
   /** Looks at what is past its time. Returns the wants that got nowhere for too long, with the time that nothing went on. */
@@ -472,17 +469,6 @@ export class Session {
   /** The want that came last, where it is not on its way. */
   #idleNewest(): Want | undefined {
     return this.#newest?.state.phase === 'ready' ? this.#newest : undefined
-  }
-
-  #firstWant(): Want | undefined {
-    for (const want of this.#wants) return want
-    return undefined
-  }
-
-  #anyWant(): Want | undefined {
-    let left = Math.floor(this.#random.next() * this.#wants.size)
-    for (const want of this.#wants) if (left-- === 0) return want
-    return undefined
   }
 
   /** The first want in line at a peer has its turn again; once it is sent, the next one. */

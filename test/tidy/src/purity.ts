@@ -1,7 +1,7 @@
 import { dottedName, lineAt, nodes, type Finding, type Node, type Source } from './source.ts'
 
 /** Files that decide: time and chance come in as arguments, and nothing is waited for. */
-const cores = [/^packages\/(protocol|reliability|session|broker|server)\/src\//, /^packages\/peer\/src\/fetch\/core/]
+const cores = [/^packages\/(protocol|reliability|session|broker|server)\/src\//]
 
 /** Files that may wait for what they are handed, but know no clock, no die and no timer. */
 const timeless = [...cores, /^packages\/(interface|hashes)\/src\//]

@@ -48,14 +48,19 @@ describe('purity', () => {
     ['process.hrtime()', 'uses process']
   ])('finds %s', (expression, expected) => {
     const text = `export const x = (f: () => void): unknown => ${expression}\n`
-    for (const path of ['packages/protocol/src/a.ts', 'packages/peer/src/fetch/core.ts', 'packages/server/src/ledger.ts']) {
+    for (const path of [
+      'packages/protocol/src/a.ts',
+      'packages/session/src/a.ts',
+      'packages/broker/src/a.ts',
+      'packages/server/src/a.ts'
+    ]) {
       expect(messages(impurities(parse(path, text)))).toContain(`1 ${expected}`)
     }
     expect(impurities(parse('packages/peer/src/node.ts', text))).toEqual([])
   })
 
   it('finds a core that waits or imports from Node', () => {
-    const core = 'packages/peer/src/fetch/core-wants.ts'
+    const core = 'packages/session/src/wants.ts'
     expect(impurities(parse(core, 'export async function f(): Promise<void> {}'))).toHaveLength(1)
     expect(impurities(parse(core, 'export async function f(p: AsyncIterable<1>) { for await (const x of p) x }'))).toHaveLength(2)
     expect(messages(impurities(parse(core, "import { hash } from 'node:crypto'\nexport const h = hash")))).toEqual([
