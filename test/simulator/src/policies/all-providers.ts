@@ -22,7 +22,7 @@ interface Course {
 
 /**
  * As Helia's sessions do: every want goes to every provider of the session at once, as a want-block. The first
- * to answer counts; nothing is ever cancelled. Whoever says DONT_HAVE is evicted. Until the session knows a
+ * to answer counts; nothing is ever cancelled. Whoever says DONT_HAVE is evicted for good. While the session has no
  * provider, everybody who is connected is asked, as Helia does outside of sessions, and routing.
  */
 export class AllProviders extends Baseline {
@@ -109,7 +109,7 @@ export class AllProviders extends Baseline {
       const [first] = course.unsent
       if (first === undefined) continue
       const known = course.providers.size > 0
-      const peers = known ? [...course.providers] : this.connected(session).filter((peer) => !course.evicted.has(peer))
+      const peers = known ? [...course.providers] : this.connected(session)
       for (const want of course.unsent) for (const peer of peers) this.ask(peer, want, 'want-block', session, nowMs)
       course.unsent.clear()
       if (!known && course.search === undefined) this.#search(session, course, first, nowMs)

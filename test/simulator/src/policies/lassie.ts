@@ -1,4 +1,5 @@
 import type { PeerKey, Random } from '@shardswap/interface'
+import { exp } from '../engine/exact-math.ts'
 import { Choosing } from './choosing.ts'
 import type { Deadlines } from './deadlines.ts'
 import { isInFlight, type Ask, type Peer, type Session, type Want } from './state.ts'
@@ -6,6 +7,8 @@ import { isInFlight, type Ask, type Peer, type Session, type Want } from './stat
 /** What stays of the old value when a new sample is smoothed in: per provider, and over all. */
 const providerRetained = 0.5
 const overallRetained = 0.8
+/** Below it the term is nothing. */
+const exponentMin = -100
 /** Providers remembered; those of which nothing was heard for longest are forgotten. */
 const providersMax = 4096
 
@@ -68,7 +71,7 @@ export class Lassie extends Choosing {
   #score({ key }: Peer): number {
     const metrics = this.#metrics.get(key)
     // Connections are there before the core hears of a peer, so every connect time is the mean.
-    const connecting = Math.exp(-1)
+    const connecting = exp(-1)
     const firstByte = term(metrics?.firstByteMs, this.#overall.firstByteMs)
     const bandwidth = term(metrics?.bytesPerMs, this.#overall.bytesPerMs)
     return connecting + firstByte + 0.5 * bandwidth + (metrics?.success ?? 1)
@@ -142,6 +145,6 @@ function smooth(before: number | undefined, sample: number, retained: number): n
 
 /** The part of a provider's score for one metric: what is not known is taken for the mean of all. */
 function term(value: number | undefined, overall: number | undefined): number {
-  if (value === undefined || overall === undefined || overall === 0) return Math.exp(-1)
-  return Math.exp(-value / overall)
+  if (value === undefined || overall === undefined || overall === 0) return exp(-1)
+  return exp(Math.max(exponentMin, -value / overall))
 }

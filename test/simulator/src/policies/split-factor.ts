@@ -20,6 +20,8 @@ const duplicatesMin = 0.2
 /** Without a block for so long the live wants go to everybody: at first, and by the average latency later. */
 const searchDelayMs = 1000
 const tickBaseMs = 500
+/** Between a cancel and the same want again. */
+const roundMs = 1
 
 interface Course {
   /** Peers that delivered or were found, and how soon they answer; undefined where nothing was measured. */
@@ -140,9 +142,14 @@ export class SplitFactor extends Baseline {
   protected override askTimedOut(ask: Ask, nowMs: number): void {
     this.withdraw(ask, nowMs)
     if (ask.want.inFlight > 0) return
-    for (const session of ask.want.sessions) {
-      this.#courses.get(session)?.live.delete(ask.want)
-      this.#courses.get(session)?.waiting.add(ask.want)
+    // The cancel leaves before the want comes again.
+    this.timers.at(nowMs + roundMs, () => this.#again(ask.want))
+  }
+
+  #again(want: Want): void {
+    for (const session of want.sessions) {
+      const course = this.#courses.get(session)
+      if (course?.live.delete(want) === true) course.waiting.add(want)
     }
   }
 

@@ -48,7 +48,8 @@ describe('split-factor', () => {
 
   it('ends as all others, with deadlines of ours too', () => {
     const drive = new Drive('split-factor', { deadlines: 'ours' }).connect('A').open().want('x')
-    expect(drive.until(1000).lines).toEqual(['0 A: block x', '1000 find x', '1000 A times out on x', '1000 A: block x'])
+    expect(drive.until(1000).lines).toEqual(['0 A: block x', '1000 find x', '1000 A times out on x', '1000 A: cancel x'])
+    expect(drive.until(1001).lines).toEqual(['1001 A: block x'])
     drive.until(1100).says('A: block x')
     expect(drive.close().gauges).toEqual({ peers: 1, ...nothing })
     expect(drive.core.wakeAtMs()).toBeUndefined()
