@@ -1,8 +1,10 @@
 import type { Scenario } from './scenario.ts'
+import { churns } from './scenarios/churn.ts'
 import { goBenchmarks } from './scenarios/go-benchmarks.ts'
 import { deadPeer, healthy } from './scenarios/health.ts'
 import { manySessions, slowAndFast, twentyChildren } from './scenarios/sharing.ts'
 import { slowHonests } from './scenarios/slow-honest.ts'
+import { storm } from './scenarios/storm.ts'
 
 /** Every scenario, in the order of `--list`. */
 export const scenarios: readonly Scenario[] = [
@@ -12,7 +14,9 @@ export const scenarios: readonly Scenario[] = [
   slowAndFast,
   manySessions,
   healthy,
-  deadPeer
+  deadPeer,
+  ...churns,
+  storm
 ]
 
 /**

@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util'
+import { runCanary } from './canary.ts'
 import { namesLike, scenarios, scenariosCalled } from './catalogue.ts'
 import { RunFailure } from './checkers/violation.ts'
 import type { Policy } from './policy.ts'
 import { policies } from './registry.ts'
 import { familyJsonOf, jsonOf, linesOf } from './report.ts'
 import type { Scenario } from './scenario.ts'
+import { canaryWorld } from './scenarios/canary.ts'
 import { ours, seedsOf, simulate, type Simulation } from './simulate.ts'
 
 const help = `pnpm simulate SCENARIO [options]   run the production cores on a virtual clock and network
@@ -64,6 +66,7 @@ function execute(args: readonly string[], output: Output): number {
   if (values.help || values.list) return 0
   const [name, ...others] = positionals
   if (name === undefined || others.length > 0) throw new UsageError('one scenario, please')
+  if (name === 'canary') return canary(policiesCalled(values.policy ?? ours), wholeNumber('seed', values.seed) ?? 1, values.json, output)
   const chosen = scenariosCalled(name)
   if (chosen.length === 0) throw new UsageError(`no scenario is called "${name}"${alternatives(namesLike(name))}`)
   const seed = wholeNumber('seed', values.seed) ?? 1
@@ -100,6 +103,17 @@ function simulated(scenario: Scenario, chosen: readonly Policy[], seeds: readonl
   }
 }
 
+/** Exit code 0 only if every planted bug was caught. */
+function canary(chosen: readonly Policy[], seed: number, json: boolean, output: Output): number {
+  const caught = chosen.flatMap((policy) => runCanary(policy, seed).map((one) => ({ policy: policy.name, ...one })))
+  for (const { policy, bug, breaks, isCaught, found } of caught) {
+    output.out(`${isCaught ? 'caught' : 'MISSED'} ${policy}: ${bug}`)
+    if (!isCaught) output.out(`       ${breaks.join(' or ')} should have been broken; ${found ?? 'nothing was found'}`)
+  }
+  if (json) output.out(JSON.stringify({ scenario: 'canary', seeds: [seed], caught }))
+  return caught.every(({ isCaught }) => isCaught) ? 0 : 1
+}
+
 function finalJson(name: string, simulations: readonly Simulation[]): object {
   const [only] = simulations
   return only !== undefined && simulations.length === 1 && only.scenario.family !== name ? jsonOf(only) : familyJsonOf(name, simulations)
@@ -107,8 +121,12 @@ function finalJson(name: string, simulations: readonly Simulation[]): object {
 
 function policiesFor(scenario: Scenario, asked: string | undefined): Policy[] {
   if (asked === 'all') return [...policies.values()]
-  const names = asked?.split(',') ?? scenario.policies ?? [ours]
-  return names.map((name) => {
+  if (asked !== undefined) return policiesCalled(asked)
+  return policiesCalled((scenario.policies ?? [ours]).join(','))
+}
+
+function policiesCalled(names: string): Policy[] {
+  return names.split(',').map((name) => {
     const policy = policies.get(name)
     if (policy === undefined) throw new UsageError(`no policy is called "${name}"${alternatives([...policies.keys()])}`)
     return policy
@@ -141,7 +159,7 @@ function listLines(): string[] {
     const family = scenario.family ?? ''
     families.set(family, [...(families.get(family) ?? []), scenario])
   }
-  const lines = ['scenarios:']
+  const lines = ['scenarios:', line(canaryWorld.name, canaryWorld.summary)]
   for (const [family, members] of families) {
     if (family !== '') lines.push(line(family, `${members.length} scenarios:`))
     for (const { name, summary } of members) lines.push(line(family === '' ? name : `  ${name}`, summary))

@@ -22,9 +22,12 @@ export function runFigures(scenario: Scenario, run: RunResult): RunFigures {
   const latencies: number[] = []
   const sum = { wantBlocks: 0, wantHaves: 0, blocks: 0, bytes: 0, duplicateBytes: 0, duplicateBlocks: 0, firstCopies: 0, unaskedBlocks: 0 }
   const more = { messagesOut: 0, messagesIn: 0, blocksIn: 0, timeouts: 0, giveUps: 0, searches: 0 }
+  const own = { decisions: 0, decisionMicros: 0 }
   for (const figures of run.fetchers.values()) {
     for (const latencyMs of figures.latenciesMs) latencies.push(latencyMs)
     for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += figures[name]
+    own.decisions += figures.decisions
+    own.decisionMicros += figures.decisionMicros
     for (const name of Object.keys(more) as (keyof typeof more)[]) more[name] += figures[name]
   }
   let failed = 0
@@ -43,6 +46,8 @@ export function runFigures(scenario: Scenario, run: RunResult): RunFigures {
     unaskedBlocks: sum.unaskedBlocks,
     messages: more.messagesOut,
     ...more,
+    decisionMicros: own.decisionMicros / own.decisions,
+    ...(scenario.isMeasured === true ? { bytesPerPeer: run.bytesPerPeer } : {}),
     failed,
     ...scenario.fields?.(run)
   }

@@ -9,6 +9,8 @@ export type Rule =
   | 'limits'
   /** Invariant 4: no want stands twice at one peer. */
   | 'one-at-a-peer'
+  /** B15: what had its time at a peer is cancelled there before it is asked for again. */
+  | 'cancels'
   /** Invariant 5: no second want-block of a want while one is in flight within its deadline, bar backups that were paid for. */
   | 'backups'
   /** Invariant 11: after the last session has ended nothing is held and nothing stands at any remote. */

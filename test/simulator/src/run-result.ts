@@ -23,6 +23,8 @@ export interface RunResult {
   /** Events that ran. */
   readonly events: number
   readonly messagesLost: number
+  /** Memory that a connected peer takes, of this machine; NaN where it was not measured. */
+  readonly bytesPerPeer: number
 }
 
 /** The peer key of a node: its name. */

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { ExchangeCore } from '@shardswap/broker'
 import { assert } from '@shardswap/interface'
 import { Checker } from './checkers/checker.ts'
@@ -10,6 +12,9 @@ import type { Policy, Rule } from './policy.ts'
 import { type JobResult, nodeKey, type RunResult } from './run-result.ts'
 import type { Job, Scenario } from './scenario.ts'
 import { World } from './world.ts'
+
+/** A run that takes more events than this goes round in circles: the largest take a tenth of it. */
+const eventsMax = 5_000_000
 
 /** After the last job, what is under way has this long to come to rest. */
 const settleMs = 10 * 60 * 1000
@@ -48,22 +53,38 @@ class Run {
     const world = this.#world
     const { clock } = world
     for (const { node } of this.#jobs) this.#makeFetching(world.node(node))
+    const bytesBefore = this.#heapBytes()
     world.connectAll()
+    const bytesPerPeer = (this.#heapBytes() - bytesBefore) / world.nodes.length
     for (const event of this.#scenario.events?.(world.random.fork('events')) ?? []) {
       clock.at(event.atMs, () => {
         if (this.#jobsLeft > 0) world.apply(event)
       })
     }
     for (const job of this.#jobs) clock.at(job.startMs ?? 0, () => this.#start(job))
-    while (this.#jobsLeft > 0 && clock.step(this.#scenario.limitMs)) continue
+    while (this.#jobsLeft > 0 && this.#step(this.#scenario.limitMs)) continue
     if (this.#jobsLeft > 0) throw new Violation('wants-end', `${this.#jobsLeft} of ${this.#jobs.length} jobs have not ended`)
     const startMs = Math.min(...this.#results.map((result) => result.startMs))
     const endMs = Math.max(...this.#results.map((result) => result.endMs))
     const figures = this.#figures((endMs - startMs) / 1000)
     const untilMs = clock.nowMs() + settleMs
-    while (clock.step(untilMs)) continue
+    while (this.#step(untilMs)) continue
     this.#checkEnd()
-    return { ...figures, traceHash: world.trace.digest() }
+    return { ...figures, bytesPerPeer, traceHash: world.trace.digest() }
+  }
+
+  #step(untilMs: number): boolean {
+    const { clock } = this.#world
+    if (clock.ran > eventsMax) throw new Violation('wants-end', `after ${eventsMax} events ${this.#jobsLeft} jobs have not ended`)
+    return clock.step(untilMs)
+  }
+
+  /** What is in use after collecting; NaN, and no collecting, where nobody asks. */
+  #heapBytes(): number {
+    if (this.#scenario.isMeasured !== true) return NaN
+    setFlagsFromString('--expose-gc')
+    runInNewContext('gc')()
+    return process.memoryUsage().heapUsed
   }
 
   #makeFetching(node: SimulatedNode): void {
@@ -120,7 +141,7 @@ class Run {
     if (job.abortAtMs !== undefined) world.clock.at(job.abortAtMs, giveUp)
   }
 
-  #figures(seconds: number): Omit<RunResult, 'traceHash'> {
+  #figures(seconds: number): Omit<RunResult, 'traceHash' | 'bytesPerPeer'> {
     const world = this.#world
     const fetchers = new Map(
       world.nodes.flatMap((node) => (node.fetching === undefined ? [] : [[nodeKey(node.name), node.fetching.figures]]))

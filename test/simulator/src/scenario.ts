@@ -1,5 +1,5 @@
 import type { Random } from '@shardswap/interface'
-import type { Distribution } from './engine/random.ts'
+import type { Distribution, SeededRandom } from './engine/random.ts'
 import type { Fault } from './nodes/faults.ts'
 import type { Pattern } from './pattern.ts'
 import type { Rule } from './policy.ts'
@@ -9,7 +9,10 @@ import type { RunResult } from './run-result.ts'
 /** A node by its group and its place in it, from 0. */
 export type NodeName = readonly [group: string, place: number]
 
-/** Whether a node has a block when the run begins. Called once for each node that serves and each block, in order. */
+/**
+ * Whether a node has a block when the run begins. Called for each block in order; every
+ * node of the group draws from the same stream, so that they can agree on who has what.
+ */
 export type Holding = (block: number, place: number, nodesInGroup: number, random: Random) => boolean
 
 export interface NodeGroup {
@@ -17,6 +20,8 @@ export interface NodeGroup {
   readonly count: number
   /** Nothing where it is left out. */
   readonly holds?: Holding
+  /** The same as a list, where asking for every block would take long. */
+  readonly holdsOnly?: (place: number) => readonly number[]
   /** 1.1.0 knows neither HAVE nor DONT_HAVE. */
   readonly protocol?: '1.2.0' | '1.1.0'
   readonly fault?: Fault
@@ -85,8 +90,8 @@ export interface Scenario {
   readonly blocks: { readonly count: number; readonly bytes: number | ((index: number) => number) }
   /** Of a direction, by the groups at its ends. */
   link(from: string, to: string): LinkPlan
-  readonly jobs: readonly Job[] | ((random: Random) => readonly Job[])
-  readonly events?: (random: Random) => readonly WorldEvent[]
+  readonly jobs: readonly Job[] | ((random: SeededRandom) => readonly Job[])
+  readonly events?: (random: SeededRandom) => readonly WorldEvent[]
   /** How long routing takes to name who holds a block; it knows nobody where this is left out. */
   readonly routingMs?: number
   /** Message queues of all nodes, where what it is compared with ran in one process. */
@@ -100,7 +105,11 @@ export interface Scenario {
   /** Numbers of its own, of one run. */
   readonly fields?: (run: RunResult) => Readonly<Record<string, number>>
   /** What must hold for our policy. */
-  readonly target?: (ours: PolicyOutcome, all: ReadonlyMap<string, PolicyOutcome>) => readonly Verdict[]
+  readonly target?: (ours: PolicyOutcome, all: ReadonlyMap<string, PolicyOutcome>, compared?: PolicyOutcome) => readonly Verdict[]
+  /** Run by our policy as well, with the same seeds: what the target compares with. */
+  readonly compareWith?: Scenario
+  /** The memory that a connected peer takes is measured: `bytesPerPeer`. */
+  readonly isMeasured?: boolean
   /** Policies that run where nobody names any; ours alone where this is left out. */
   readonly policies?: readonly string[]
   /** What today's boxo needs for it, in seconds. */

@@ -36,6 +36,17 @@ export function simulate(scenario: Scenario, policies: readonly Policy[], seeds:
     outcomes.set(policy.name, outcomeOf(perRun, hashes))
   }
   const own = outcomes.get(ours)
-  const verdicts = own === undefined ? [] : (scenario.target?.(own, outcomes) ?? [])
-  return { scenario, seeds, policies: outcomes, traceHash: hashOf([...outcomes.values()].map((outcome) => outcome.traceHash)), verdicts }
+  if (own === undefined) return { scenario, seeds, policies: outcomes, traceHash: hashOfAll(outcomes), verdicts: [] }
+  const { compareWith } = scenario
+  const compared = compareWith === undefined ? undefined : simulate(compareWith, policies.filter(isOurs), seeds).policies.get(ours)
+  const verdicts = scenario.target?.(own, outcomes, compared) ?? []
+  return { scenario, seeds, policies: outcomes, traceHash: hashOfAll(outcomes), verdicts }
+}
+
+function hashOfAll(outcomes: ReadonlyMap<string, PolicyOutcome>): string {
+  return hashOf([...outcomes.values()].map((outcome) => outcome.traceHash))
+}
+
+function isOurs(policy: Policy): boolean {
+  return policy.name === ours
 }

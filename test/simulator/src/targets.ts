@@ -2,7 +2,7 @@ import type { PolicyOutcome } from './outcome.ts'
 import type { Verdict } from './scenario.ts'
 
 /** A median as a target names it; NaN, which meets no target, where there is none of that name. */
-function figure(outcome: PolicyOutcome, name: string): number {
+export function figure(outcome: PolicyOutcome, name: string): number {
   return outcome.figures[name] ?? NaN
 }
 

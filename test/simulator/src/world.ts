@@ -193,7 +193,8 @@ export class World {
   }
 
   #fill(node: SimulatedNode): void {
-    const { holds, count } = node.group
+    const { holds, holdsOnly, count } = node.group
+    for (const index of holdsOnly?.(node.name[1]) ?? []) node.store.add(index)
     if (holds === undefined) return
     const random = this.random.fork(`holds ${node.group.name}`)
     for (const block of this.blocks) if (holds(block.index, node.name[1], count, random)) node.store.add(block.index)

@@ -9,7 +9,7 @@ import { Violation } from './violation.ts'
 /** With more peers than this, the core is asked for its queues only once in so many decisions. */
 const queuesAskedMax = 64
 /** Decisions between two looks at whose turn it is. */
-const turnsEvery = 64
+const turnsEvery = 16
 const roundingMax = 1e-6
 
 /**
@@ -117,7 +117,8 @@ export class Checker implements Watch {
     const line = this.#stands.line(peer, key)
     const isUpgrade = line?.type === 'have' && type === 'block'
     if (line !== undefined && line.state !== 'answered' && !isUpgrade) {
-      this.#broken('one-at-a-peer', `want-${type} for ${peer} while a want-${line.type} of the same block stands there (${line.state})`)
+      const rule = line.state === 'late' ? 'cancels' : 'one-at-a-peer'
+      this.#broken(rule, `want-${type} for ${peer} while a want-${line.type} of the same block stands there (${line.state})`)
     }
     const others = this.#stands.copies.get(key)
     if (type === 'block' && supportsHave && others !== undefined && !(others.size === 1 && others.has(peer))) {

@@ -11,7 +11,7 @@ interface Turn {
 }
 
 /** Want-blocks that one turn of another session may hold. */
-const turnWantsMax = 512
+const turnWantsMax = 256
 
 /** Who was left out, and for how long, counted in want-blocks of others. */
 export class Turns {

@@ -227,8 +227,15 @@ export class Fetching {
     this.#isDecisionPlanned = true
     this.#ports.clock.in(0, () => {
       this.#isDecisionPlanned = false
-      this.#carryOut(this.core.decide(this.#nowMs))
+      this.#decide(() => this.core.decide(this.#nowMs))
     })
+  }
+
+  #decide(decide: () => readonly Command[]): void {
+    const startedMs = performance.now()
+    const commands = decide()
+    this.figures.decisionMicros += (performance.now() - startedMs) * 1000
+    this.#carryOut(commands)
   }
 
   #carryOut(commands: readonly Command[]): void {
@@ -295,6 +302,6 @@ export class Fetching {
     const dueMs = this.core.wakeAtMs()
     if (dueMs === undefined) return
     if (dueMs > this.#nowMs) this.#arm()
-    else this.#carryOut(this.core.tick(this.#nowMs))
+    else this.#decide(() => this.core.tick(this.#nowMs))
   }
 }

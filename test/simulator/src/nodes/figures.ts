@@ -31,6 +31,8 @@ export class FetchFigures {
   giveUps = 0
   searches = 0
   decisions = 0
+  /** Of this machine's time; no part of what is hashed. */
+  decisionMicros = 0
   /** From the caller's request to the block, one for each. */
   readonly latenciesMs: number[] = []
   readonly peers = new Map<PeerKey, PeerTally>()

@@ -469,9 +469,10 @@ export abstract class Baseline implements ExchangeCore {
     let progressAtMs = want.addedAtMs
     for (const session of want.sessions) progressAtMs = Math.max(progressAtMs, session.progressAtMs)
     for (const ask of want.asks.values()) if (isInFlight(ask)) progressAtMs = Math.max(progressAtMs, ask.peer.lastBytesAtMs)
-    const quietMs = nowMs - progressAtMs
-    if (quietMs >= giveUpMs) this.#commands.push({ type: 'give-up', key: want.key, reason: `no block for ${quietMs} ms` })
+    // Sums, never differences, on both sides: the timer below must not be due again at this very instant.
+    const isOver = nowMs >= progressAtMs + giveUpMs
+    if (isOver) this.#commands.push({ type: 'give-up', key: want.key, reason: `no block for ${nowMs - progressAtMs} ms` })
     // Waiters with a signal of their own stay.
-    want.giveUp = this.timers.at(quietMs >= giveUpMs ? nowMs + giveUpMs : progressAtMs + giveUpMs, (atMs) => this.#giveUp(want, atMs))
+    want.giveUp = this.timers.at(isOver ? nowMs + giveUpMs : progressAtMs + giveUpMs, (atMs) => this.#giveUp(want, atMs))
   }
 }

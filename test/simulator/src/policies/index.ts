@@ -28,8 +28,8 @@ function baseline(
   return {
     name,
     summary,
-    // Only ours takes turns among sessions.
-    exempt: ['fair-turns', ...exempt],
+    // Only ours takes turns among sessions, and cancels before it asks the same peer again.
+    exempt: ['fair-turns', 'cancels', ...exempt],
     create: (options) => make(options.deadlines === 'ours' ? ours : own, options)
   }
 }
@@ -53,7 +53,7 @@ export const baselines: readonly Policy[] = [
   {
     name: 'one-want-block',
     summary: 'one want-block to the likeliest peer and want-haves to the others, as boxo does',
-    exempt: ['commands', 'fair-turns', 'limits', 'one-at-a-peer', 'backups'],
+    exempt: ['commands', 'fair-turns', 'cancels', 'limits', 'one-at-a-peer', 'backups'],
     create: ({ random, deadlines, queuesInProcess }) =>
       new OneWantBlock({ random, deadlines: deadlines === 'ours' ? ours : undefined, queuesInProcess, mergeShare })
   },
