@@ -2,8 +2,8 @@ import { blockBytesMax, messageBytesMax } from '@shardswap/interface'
 
 /** Bounds of this package, each with its reason in docs/limits.md. */
 
-/** Bytes of blocks that are asked for, or held, ahead of a reader. */
-export const readAheadBytesMax = 32 * 1024 * 1024
+/** Bytes of blocks that are asked for, or held, ahead of a reader: also what arrives while one block is late. */
+export const readAheadBytesMax = 64 * 1024 * 1024
 
 /** Blocks asked for at once by one reader, however small they are. */
 export const readAheadBlocksMax = 4096
