@@ -52,12 +52,12 @@ describe('a link without limit', () => {
 
 describe('a link with a rate', () => {
   it('sends one message behind the other, and long ones arrive part by part', () => {
-    const { network, arrivals, parts, run } = makeNetwork(() => ({ ...wire, bytesPerS: 64 * KiB * 10 }))
+    const { network, arrivals, parts, run } = makeNetwork(() => ({ ...wire, bytesPerS: 64 * KiB * 40 }))
     network.send(0, 1, 'long', 160 * KiB)
     network.send(0, 1, 'short', 64 * KiB)
     run()
-    expect(parts).toEqual(['0>1 65536@110', '0>1 65536@210', '0>1 32768@260', '0>1 65536@360'])
-    expect(arrivals).toEqual(['0>1 long 163840@260', '0>1 short 65536@360'])
+    expect(parts).toEqual(['0>1 65536@35', '0>1 65536@60', '0>1 32768@72.5', '0>1 65536@97.5'])
+    expect(arrivals).toEqual(['0>1 long 163840@72.5', '0>1 short 65536@97.5'])
   })
 
   it('counts as written once no more than a socket’s buffer is left to send', () => {
@@ -82,33 +82,33 @@ describe('a link with a rate', () => {
 
 describe('a shared uplink', () => {
   it('serves its links in turns of a segment', () => {
-    const { network, arrivals, run } = makeNetwork(atOnce, (node) => (node === 0 ? 64 * KiB * 10 : Infinity))
+    const { network, arrivals, run } = makeNetwork(atOnce, (node) => (node === 0 ? 64 * KiB * 40 : Infinity))
     network.send(0, 1, 'long', 256 * KiB)
     network.send(0, 2, 'short', 64 * KiB)
     network.send(3, 1, 'other node', 256 * KiB)
     run()
     // One segment of the long one was leaving already, and the next stood before the short one in the line.
-    expect(arrivals).toEqual(['3>1 other node 262144@0', '0>2 short 65536@300', '0>1 long 262144@500'])
+    expect(arrivals).toEqual(['3>1 other node 262144@0', '0>2 short 65536@75', '0>1 long 262144@125'])
   })
 
   it('is not held up by a slow link behind it, and keeps that one full', () => {
     const quality = (_from: number, to: number): LinkQuality => ({ ...wire, delayMs: 0, bytesPerS: to === 1 ? 64 * KiB : Infinity })
-    const { network, arrivals, run } = makeNetwork(quality, () => 64 * KiB * 10)
+    const { network, arrivals, run } = makeNetwork(quality, () => 64 * KiB * 40)
     network.send(0, 1, 'slow', 4 * 64 * KiB)
     network.send(0, 2, 'fast', 8 * 64 * KiB)
     run()
-    // The slow link has its first segment after 100 ms, the next each second after.
-    expect(arrivals).toEqual(['0>2 fast 524288@1000', '0>1 slow 262144@4100'])
+    // The slow link takes 4 KiB at a time: four of these pass the uplink before the fast one is through.
+    expect(arrivals).toEqual(['0>2 fast 524288@206.25', '0>1 slow 262144@4001.5625'])
   })
 
   it('tells what is written by what is left on the link', () => {
     const { network, written, tell, run } = makeNetwork(
       () => wire,
-      () => 64 * KiB * 10
+      () => 64 * KiB * 40
     )
     network.send(0, 1, 'a', 8 * 64 * KiB, tell('a'))
     run()
-    expect(written).toEqual(['a true@300'])
+    expect(written).toEqual(['a true@75'])
   })
 })
 

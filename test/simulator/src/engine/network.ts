@@ -30,8 +30,10 @@ export interface NetworkOptions<Message> {
   readonly onMessage: (to: number, from: number, message: Message, bytes: number) => void
 }
 
-/** Long messages arrive in parts of this size. */
-const segmentBytes = 64 * 1024
+/** Long messages arrive in parts of what a link carries in so many milliseconds, within these bounds: a receiver sees even a slow one come. */
+const segmentMs = 25
+const segmentMinBytes = 4 * 1024
+const segmentMaxBytes = 64 * 1024
 /** What a sender may have under way before it counts as waiting: a socket's buffer. */
 const sendBufferBytes = 256 * 1024
 
@@ -87,7 +89,7 @@ interface Uplink<Message> {
 
 /**
  * Carries messages between numbered nodes. A message leaves through its node's
- * uplink (shared in turns of `segmentBytes`), passes its link's rate, and arrives
+ * uplink (shared in turns of a segment), passes its link's rate, and arrives
  * after the link's delay, long ones part by part. Messages of one link keep their
  * order. State exists only for directions that were used.
  */
@@ -199,7 +201,7 @@ export class VirtualNetwork<Message> {
     }
     let departedMs = nowMs
     while (flight.leftBytes > 0) {
-      const bytes = Math.min(segmentBytes, flight.leftBytes)
+      const bytes = Math.min(segmentOf(bytesPerS), flight.leftBytes)
       flight.leftBytes -= bytes
       departedMs = link.pass(bytes, nowMs)
       this.#arriveAt(link, flight, bytes, departedMs, flight.leftBytes === 0)
@@ -217,7 +219,7 @@ export class VirtualNetwork<Message> {
       nextMs = Infinity
       for (const link of uplink.ring) {
         // A link takes the next segment while its last one leaves, so a slow one is never idle and holds nobody up.
-        const readyMs = link.busyUntilMs - (segmentBytes / link.quality.bytesPerS) * 1000
+        const readyMs = link.busyUntilMs - (segmentOf(link.quality.bytesPerS) / link.quality.bytesPerS) * 1000
         if (link.quality.bytesPerS !== Infinity && readyMs > nowMs) {
           nextMs = Math.min(nextMs, readyMs)
           continue
@@ -238,7 +240,7 @@ export class VirtualNetwork<Message> {
   #sendSegment(uplink: Uplink<Message>, link: Link<Message>): void {
     const nowMs = this.#options.clock.nowMs()
     const flight = link.waiting[0] as Flight<Message>
-    const bytes = Math.min(segmentBytes, flight.leftBytes)
+    const bytes = Math.min(segmentOf(Math.min(uplink.bytesPerS, link.quality.bytesPerS)), flight.leftBytes)
     flight.leftBytes -= bytes
     link.waitingBytes -= bytes
     uplink.freeAtMs = nowMs + (bytes / uplink.bytesPerS) * 1000
@@ -274,6 +276,10 @@ export class VirtualNetwork<Message> {
       if (isLast) onMessage(to, from, flight.message, flight.bytes)
     })
   }
+}
+
+function segmentOf(bytesPerS: number): number {
+  return Math.min(segmentMaxBytes, Math.max(segmentMinBytes, Math.floor((bytesPerS * segmentMs) / 1000)))
 }
 
 function pairOf(from: number, to: number): string {
