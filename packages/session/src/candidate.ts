@@ -61,6 +61,11 @@ export class Candidate {
     return this.blocks === 0 ? this.#newcomer : deliveredFactor(this.blocks, this.#limits.wantsInFlightStart)
   }
 
+  /** It delivered to this session, or failed to. */
+  get isMeasured(): boolean {
+    return this.blocks > 0 || this.timeouts > 0
+  }
+
   /** It is taken to have all that it may be asked for. */
   get isSure(): boolean {
     return this.hit >= sureHit && this.#answers >= answersMin

@@ -150,10 +150,11 @@ export class Candidates {
     let knownWeight = 0
     for (const { weight } of known.open) knownWeight += weight
     for (let draws = 0; draws < drawsMax; draws++) {
-      const others = this.#tree.total - known.leaves
-      const isOthers = others > 1e-9 * this.#tree.total
+      const { total } = this.#tree
+      const isOthers = total - known.leaves > 1e-9 * total
       if (!isOthers && knownWeight === 0) break
-      if (this.#random.next() * (knownWeight + (isOthers ? others : 0)) < knownWeight) {
+      // The whole tree is drawn from, known peers among it, which are then thrown away: so it is weighed as a whole.
+      if (this.#random.next() * (knownWeight + (isOthers ? total : 0)) < knownWeight) {
         return { kind: 'peer', candidate: this.#pick(known.open, knownWeight) }
       }
       const candidate = this.#list[this.#tree.sample(this.#random.next())]
@@ -224,11 +225,15 @@ export class Candidates {
     return full
   }
 
-  /** The median of what the others delivered, as a factor, of a few where they are many (B21). */
+  /** The median of what those who were tried delivered, as a factor, of a few where they are many; 0 where nobody was (B21). */
   #median(): number {
     const values: number[] = []
     const step = Math.max(1, Math.floor(this.#list.length / medianSampleMax))
-    for (let i = 0; i < this.#list.length; i += step) values.push((this.#list[i] as Candidate).delivered)
+    for (let i = 0; i < this.#list.length; i += step) {
+      const candidate = this.#list[i] as Candidate
+      // A newcomer's bonus must not count, else each of many that come at once would get more than the one before.
+      if (candidate.isMeasured) values.push(candidate.delivered)
+    }
     values.sort((a, b) => a - b)
     const middle = values.length >> 1
     if (values.length === 0) return 0

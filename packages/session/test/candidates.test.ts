@@ -1,0 +1,231 @@
+import type { PeerKey } from '@shardswap/interface'
+import { describe, expect, it } from 'vitest'
+import { Candidates, type Choice } from '../src/candidates.ts'
+import type { BlockView, PeerView } from '../src/views.ts'
+import { block, chiSquare, fixed, limits, peer, peers, seeded, stand } from './scene.ts'
+
+const hasSpace = (): boolean => true
+
+function candidatesOf(all: readonly PeerView[], seed = 1, hit = 1): Candidates {
+  const candidates = new Candidates({ ...limits, candidatesMax: 20_000 }, seeded(seed))
+  for (const each of all) candidates.add(each, hit)
+  return candidates
+}
+
+function chosen(choice: Choice): PeerKey | string {
+  return choice.kind === 'peer' ? choice.candidate.peer.key : choice.kind
+}
+
+/** How often each peer is drawn for a block. */
+function draws(candidates: Candidates, of: BlockView, all: readonly PeerView[], count = 100_000): number[] {
+  const counts = new Map<string, number>()
+  for (let i = 0; i < count; i++) {
+    const key = chosen(candidates.choose(of, hasSpace, 0))
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  return all.map(({ key }) => counts.get(key) ?? 0)
+}
+
+// Bounds that chance alone passes once in a thousand times, by degrees of freedom.
+const chiSquareMax = [0, 10.83, 13.82, 16.27, 18.47]
+
+describe('the choice of a peer', () => {
+  it('[C3] with all other factors equal the shares are the scores: 100 : 50 : 1', () => {
+    const all = [peer('A', { score: 100 }), peer('B', { score: 50 }), peer('C', { score: 1 })]
+    const counts = draws(candidatesOf(all), block(1), all)
+    const shares = [100 / 151, 50 / 151, 1 / 151]
+    expect(chiSquare(counts, shares)).toBeLessThan(chiSquareMax[2]!)
+    for (const [i, count] of counts.entries()) expect(Math.abs(count / 100_000 - shares[i]!)).toBeLessThan(0.005)
+  })
+
+  it('[C3][B16] the shares are the weights of blocks delivered: 1, 2, 2.5 and 3.25 for 0, 4, 8 and 24 of them', () => {
+    const all = peers(4)
+    const candidates = candidatesOf(all)
+    for (const [i, blocks] of [0, 4, 8, 24].entries()) {
+      const candidate = candidates.get(all[i]!.key)!
+      for (let n = 0; n < blocks; n++) candidates.receive(candidate)
+    }
+    const weights = [1, 2, 2.5, 3.25]
+    const sum = weights.reduce((a, b) => a + b, 0)
+    expect(
+      chiSquare(
+        draws(candidates, block(1), all),
+        weights.map((weight) => weight / sum)
+      )
+    ).toBeLessThan(chiSquareMax[3]!)
+  })
+
+  it('[C3][B17] a peer with one timeout gets half of what the others get, one with two a quarter', () => {
+    const all = peers(3)
+    const candidates = candidatesOf(all)
+    for (const each of candidates) candidates.receive(each)
+    for (const [i, timeouts] of [0, 1, 2].entries()) {
+      const candidate = candidates.get(all[i]!.key)!
+      for (let n = 0; n < timeouts; n++) candidates.timeOut(candidate, 0, 100)
+    }
+    expect(chiSquare(draws(candidates, block(1), all), [4 / 7, 2 / 7, 1 / 7])).toBeLessThan(chiSquareMax[2]!)
+  })
+
+  it('[C3][B18] a queue that is half full is drawn 0.55 times as often as an empty one, a full one a tenth', () => {
+    const all = [peer('A'), peer('B', { depth: 0.5 }), peer('C', { depth: 1 })]
+    const candidates = candidatesOf(all)
+    for (const each of candidates) {
+      candidates.receive(each)
+    }
+    const shares = [1, 0.55, 0.1].map((weight) => weight / 1.65)
+    expect(chiSquare(draws(candidates, block(1), all), shares)).toBeLessThan(chiSquareMax[2]!)
+  })
+
+  it('[C3] a peer that said HAVE counts in full, others by their hit rate, one that said DONT_HAVE not at all', () => {
+    const all = peers(4)
+    const candidates = candidatesOf(all)
+    for (const each of candidates) {
+      candidates.receive(each)
+    }
+    const [have, half, denied, full] = all.map(({ key }) => candidates.get(key)!)
+    for (const each of [have!, half!]) while (each.hit > 0.6) candidates.answer(each, false)
+    const wanted = block(1)
+    stand(wanted, have!.peer, 'have')
+    stand(wanted, denied!.peer, 'dont-have')
+    const hit = half!.hit
+    expect(hit).toBe(0.5625)
+    const shares = [1, hit, 0, 1].map((weight) => weight / (2 + hit))
+    const counts = draws(candidates, wanted, all)
+    expect(counts[2]).toBe(0)
+    expect(chiSquare(counts.toSpliced(2, 1), shares.toSpliced(2, 1))).toBeLessThan(chiSquareMax[2]!)
+    expect(full!.weight(1)).toBe(have!.weight(1))
+  })
+
+  it('[B20] draws a peer after its timeout by what of the rest is over: 0, then a quarter, then all', () => {
+    const all = peers(2)
+    const wanted = block(1)
+    stand(wanted, all[0]!, 'timed-out', { sinceMs: 1000, restMs: 100, promised: true })
+    const at = (nowMs: number): number => {
+      const candidates = candidatesOf(all, 5)
+      for (const each of candidates) {
+        candidates.receive(each)
+      }
+      let first = 0
+      for (let i = 0; i < 40_000; i++) if (chosen(candidates.choose(wanted, hasSpace, nowMs)) === all[0]!.key) first += 1
+      return first
+    }
+    expect([at(1000), at(1100)]).toEqual([0, 0])
+    for (const [ms, share] of [
+      [1200, 0.25 / 1.25],
+      [1300, 0.5 / 1.5],
+      [1500, 0.5]
+    ] as const) {
+      const first = at(ms)
+      expect(chiSquare([first, 40_000 - first], [share, 1 - share])).toBeLessThan(chiSquareMax[1]!)
+    }
+  })
+
+  it('[B21] gives a newcomer 1.5 × the median of those that were tried, however many come at once', () => {
+    const candidates = candidatesOf(peers(5))
+    // Before anybody was tried all compete alike.
+    expect(Array.from(candidates, (each) => each.weight(1))).toEqual([1, 1, 1, 1, 1])
+    for (const [i, blocks] of [4, 8, 24].entries()) for (let n = 0; n < blocks; n++) candidates.at(i)!.receive()
+    const newcomers = Array.from({ length: 40 }, (_, i) => candidates.add(peer(`new ${i}`), 1)!.weight(1))
+    expect(newcomers).toEqual(Array.from({ length: 40 }, () => 1.5 * 2.5))
+  })
+
+  it('tells a peer without space from one that may not be asked', () => {
+    const all = peers(2)
+    const candidates = candidatesOf(all)
+    const wanted = block(1)
+    expect(chosen(candidates.choose(wanted, () => false, 0))).toBe('full')
+    for (const each of all) stand(wanted, each, 'dont-have')
+    expect(chosen(candidates.choose(wanted, hasSpace, 0))).toBe('nobody')
+    stand(wanted, all[0]!, 'timed-out', { sinceMs: 0, restMs: 100, promised: true })
+    expect(chosen(candidates.choose(wanted, hasSpace, 50))).toBe('nobody')
+    expect(chosen(candidates.choose(wanted, hasSpace, 101))).toBe('P0')
+    expect(chosen(candidatesOf([]).choose(wanted, hasSpace, 0))).toBe('nobody')
+  })
+
+  it('[B22] leaves a peer on hold out of the draw, and takes it in again with its space', () => {
+    const all = peers(3)
+    const candidates = candidatesOf(all)
+    const asked = new Set<string>()
+    const onHold = candidates.get(all[1]!.key)!
+    const space = (candidate: { readonly peer: PeerView }): boolean => {
+      if (candidate.peer.key !== all[1]!.key) return true
+      asked.add(candidate.peer.key)
+      return false
+    }
+    for (let i = 0; i < 1000; i++) expect(chosen(candidates.choose(block(i), space, 0))).not.toBe(all[1]!.key)
+    expect(asked.size).toBe(1)
+    candidates.refresh(onHold)
+    const counts = draws(candidates, block(1), all, 30_000)
+    expect(chiSquare(counts, [1 / 3, 1 / 3, 1 / 3])).toBeLessThan(chiSquareMax[2]!)
+  })
+
+  it('[B11] leaves a peer out whose limit in this session is reached', () => {
+    const all = peers(2)
+    const candidates = candidatesOf(all)
+    const busy = candidates.get(all[0]!.key)!
+    busy.inFlight = busy.limit
+    candidates.refresh(busy)
+    expect(draws(candidates, block(1), all, 500)).toEqual([0, 500])
+    const wanted = block(2)
+    stand(wanted, busy.peer, 'have')
+    expect(draws(candidates, wanted, all, 500)).toEqual([0, 500])
+  })
+
+  it('leaves a peer that rests out, promised or not, until its time is over or a block of it comes', () => {
+    const all = peers(2)
+    const candidates = candidatesOf(all)
+    const silent = candidates.get(all[0]!.key)!
+    candidates.timeOut(silent, 0, 100)
+    candidates.timeOut(silent, 100, 200)
+    const wanted = block(1)
+    stand(wanted, all[0]!, 'have')
+    stand(wanted, all[1]!, 'dont-have')
+    expect([candidates.restedAtMs, chosen(candidates.choose(wanted, hasSpace, 300))]).toEqual([700, 'full'])
+    expect(candidates.wakeRested(699)).toEqual([])
+    expect(candidates.wakeRested(700)).toEqual([silent])
+    expect(chosen(candidates.choose(wanted, hasSpace, 700))).toBe('P0')
+    candidates.timeOut(silent, 700, 800)
+    expect(chosen(candidates.choose(wanted, hasSpace, 800))).toBe('full')
+    candidates.receive(silent)
+    expect([candidates.restedAtMs, chosen(candidates.choose(wanted, hasSpace, 800))]).toEqual([Number.POSITIVE_INFINITY, 'P0'])
+  })
+
+  it('asks no peer unseen that mostly lacks what it is asked for, unless it said HAVE', () => {
+    const all = peers(2)
+    const candidates = candidatesOf(all)
+    const poor = candidates.get(all[0]!.key)!
+    for (let i = 0; i < 6; i++) candidates.answer(poor, i === 0)
+    expect(poor.hit).toBe(0.75 ** 5)
+    expect(draws(candidates, block(1), all, 500)).toEqual([0, 500])
+    const wanted = block(2)
+    stand(wanted, poor.peer, 'have')
+    stand(wanted, all[1]!, 'dont-have')
+    expect(draws(candidates, wanted, all, 500)).toEqual([500, 0])
+  })
+
+  it('keeps its tree right while peers come and go', () => {
+    const candidates = candidatesOf([], 3)
+    const random = seeded(9)
+    const present = new Map<string, PeerView>()
+    for (let i = 0; i < 2000; i++) {
+      const name = `P${Math.floor(random.next() * 30)}`
+      const known = present.get(name)
+      if (known === undefined) {
+        const fresh = peer(name)
+        present.set(name, fresh)
+        candidates.add(fresh, 1)
+      } else {
+        candidates.remove(candidates.get(known.key)!)
+        present.delete(name)
+      }
+      expect(candidates.size).toBe(present.size)
+      const choice = candidates.choose(block(i), hasSpace, 0)
+      expect(present.size === 0 ? choice.kind === 'nobody' : present.has(chosen(choice))).toBe(true)
+    }
+  })
+
+  it('keeps no more than its limit', () => {
+    const candidates = new Candidates({ ...limits, candidatesMax: 2 }, fixed(0))
+    expect(peers(3).map((each) => candidates.add(each, 1) !== undefined)).toEqual([true, true, false])
+  })
+})
