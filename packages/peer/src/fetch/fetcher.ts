@@ -101,13 +101,14 @@ export class Fetcher {
   }
 
   /** Sizes of what is held for callers; see PeerGauges. */
-  gauges(): Pick<PeerGauges, 'sessions' | 'blocksAwaited' | 'wants' | 'wantsAtPeers' | 'storeBacklogBytes'> {
-    const { wants, inFlight, haves } = this.#core.gauges()
+  gauges(): Pick<PeerGauges, 'sessions' | 'blocksAwaited' | 'wants' | 'wantsAtPeers' | 'records' | 'storeBacklogBytes'> {
+    const { wants, inFlight, haves, records } = this.#core.gauges()
     return {
       sessions: this.#sessions.size,
       blocksAwaited: this.#entries.size,
       wants,
       wantsAtPeers: inFlight + haves,
+      records,
       storeBacklogBytes: this.#backlogBytes
     }
   }

@@ -100,7 +100,7 @@ export async function keepAlive(init: { intervalMs: number; warmUpMs: number; fo
   const before = { live: await liveBytes(), population: population(kinds) }
   await sleep(init.forMs)
   const after = { live: await liveBytes(), population: population(kinds) }
-  const held = await idle([fetcher, provider])
+  const held = await idle([fetcher, provider], 1)
   const open = connection.status === 'open' ? 1 : 0
   await Promise.all([fetcher.stop(), provider.stop()])
   await Promise.all([one.stop(), other.stop()])

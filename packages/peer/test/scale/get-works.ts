@@ -39,6 +39,7 @@ async function getOne(fetcher: Peer, number: number, oneShot: boolean): Promise<
  */
 export async function thirds(init: { gets: number; oneShot: boolean }): Promise<Outcome> {
   const [fetcher, providers] = await fetcherAndProviders(2, known)
+  const recordsMax = init.oneShot ? 0 : providers.length
   const live = [await liveBytes()]
   const timersBefore = timers()
   const counts: Record<string, number> = {}
@@ -46,11 +47,11 @@ export async function thirds(init: { gets: number; oneShot: boolean }): Promise<
     const outcomes = await Promise.all(Array.from({ length: 20 }, async (_, index) => await getOne(fetcher, from + index, init.oneShot)))
     for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1
     if ((from + 20) % (init.gets / 10) === 0) {
-      await idle([fetcher, ...providers])
+      await idle([fetcher, ...providers], recordsMax)
       live.push(await liveBytes())
     }
   }
-  const held = await idle([fetcher, ...providers])
+  const held = await idle([fetcher, ...providers], recordsMax)
   counts['timersLeft'] = timers() - timersBefore
   for (const peer of [fetcher, ...providers]) await peer.stop()
   return { liveBytes: live, held, counts }
@@ -77,7 +78,7 @@ export async function sharedSignal(init: { atOnce: number; inTurn: number }): Pr
       session.close()
     } else await wait(fetcher.get(cidOf(number % known), { signal }))
   }
-  const held = await idle([fetcher, ...providers])
+  const held = await idle([fetcher, ...providers], providers.length)
   live.push(await liveBytes())
   const counts = { blocks, listenersMost, listenersBetween, listenersAfter: listeners() }
   for (const peer of [fetcher, ...providers]) await peer.stop()
