@@ -29,6 +29,8 @@ export interface Sending {
 
 const pendingBytesMax = 2 ** 31 - 1
 const identityHash = 0x00
+/** Each further so many milliseconds that a store takes for an envelope let one more be read beside it. */
+const storeFastMs = 4
 /** HAVE and DONT_HAVE that an envelope may have, however many are being written. */
 const presencesAlways = 16
 
@@ -38,7 +40,7 @@ const presencesAlways = 16
  *
  * A want's way: `message` → `takeLookups` → `lookedUp` → `nextEnvelope` →
  * `blocksRead` → `startSend` → `sent`. Peers take turns by envelopes. A peer
- * has at most one envelope being written and one prepared; together all
+ * has at most one envelope being written and one that is read and waits, or `envelopesReadMax` whose blocks are being read; together all
  * envelopes hold at most `responseBytesMax`: a quarter of it is for peers
  * whose last send was slow, the rest for the others, so that neither waits for
  * the other. Where it is scarce, an envelope gets an eighth of what is left, so
@@ -68,6 +70,8 @@ export class Engine {
   #lookupsWaiting = 0
   #presencesSending = 0
   readonly #responseBytes = { fast: 0, slow: 0 }
+  /** What reading an envelope takes, smoothed. */
+  #readMs = 0
   #order = 0
   #blocksSent = 0
   #bytesSent = 0
@@ -196,32 +200,41 @@ export class Engine {
       if (first !== undefined && !full[pool]) {
         const poolBytes = this.#limits.responseBytesMax * (pool === 'slow' ? 0.25 : 0.75)
         // What is read ahead leaves half to those who have nothing yet.
-        const roomBytes = poolBytes / (ledger.sending ? 2 : 1) - this.#responseBytes[pool]
+        const roomBytes = poolBytes / (ledger.isBusy ? 2 : 1) - this.#responseBytes[pool]
         const needBytes = first.sizeBytes ?? 0
         if (needBytes <= roomBytes) {
           const share = Math.min(this.#limits.envelopeBytesTarget, Math.floor(roomBytes / 8))
           return this.#prepare(ledger, pool, ledger.takeBlocks(Math.max(needBytes, share)))
         }
-        full[pool] = !ledger.sending
+        full[pool] = !ledger.isBusy
       }
       // Announcements need no room.
-      if (!ledger.sending && ledger.owesAnnouncements) return this.#prepare(ledger, pool, [])
+      if (!ledger.isBusy && ledger.owesAnnouncements) return this.#prepare(ledger, pool, [])
     }
     return undefined
   }
 
-  /** All blocks of the envelope are read, or found missing. */
-  blocksRead(envelope: Envelope): void {
+  /** All blocks of the envelope are read, or found missing, so long after `nextEnvelope` gave it. */
+  blocksRead(envelope: Envelope, tookMs: number): void {
     envelope.ready = true
+    if (envelope.wants.length > 0) this.#readMs += (tookMs - this.#readMs) / 8
     if (envelope.discarded) this.#release(envelope)
   }
 
   /** What to hand to the peer's link now, if anything. One at a time: `sent` must follow. */
   startSend(peer: PeerKey, nowMs: number): Sending | undefined {
     const ledger = this.#ledgers.get(peer)
-    const envelope = ledger?.prepared
-    if (!ledger || !envelope?.ready || ledger.sending) return undefined
-    ledger.prepared = undefined
+    if (!ledger || ledger.sending) return undefined
+    for (let envelope = ledger.prepared[0]; envelope?.ready === true; envelope = ledger.prepared[0]) {
+      ledger.prepared.shift()
+      const sending = this.#fill(ledger, envelope, nowMs)
+      if (sending) return sending
+    }
+    return undefined
+  }
+
+  /** The message of an envelope whose blocks are read; nothing where none of them is wanted any more. */
+  #fill(ledger: Ledger, envelope: Envelope, nowMs: number): Sending | undefined {
     const blocks: AnsweredBlock[] = []
     for (const [index, want] of envelope.wants.entries()) {
       if (want.state !== 'reading') continue
@@ -270,7 +283,7 @@ export class Engine {
       return undefined
     }
     this.#takeBack(envelope)
-    if (ledger.prepared) this.#discard(ledger.prepared)
+    for (const prepared of Array.from(ledger.prepared)) this.#discard(prepared)
     ledger.resting = true
     ledger.ripe = true
     this.#offer(ledger)
@@ -358,17 +371,23 @@ export class Engine {
       startedMs: 0
     }
     this.#responseBytes[pool] += bytes
-    ledger.prepared = envelope
+    ledger.prepared.push(envelope)
+    // Its turn is over; where its next envelope may be read as well, it goes to the end of the line.
     this.#toServe.delete(ledger)
+    this.#offer(ledger)
     return envelope
   }
 
   /** Puts the ledger into the line of those who may get an envelope, at its end, or takes it out. */
   #offer(ledger: Ledger): void {
-    const open = ledger.ripe && ledger.owes && !ledger.resting && !ledger.dropped && !ledger.prepared
-    // While one is written, the next is read ahead if it is at least half of one.
-    const { envelopeBytesTarget, envelopeBlocksMax } = this.#limits
-    const worth = !ledger.sending || ledger.queuedBytes * 2 >= envelopeBytesTarget || ledger.queuedBlocks * 2 >= envelopeBlocksMax
+    const { envelopeBytesTarget, envelopeBlocksMax, envelopesReadMax } = this.#limits
+    const [first] = ledger.prepared
+    // Several are read at once where the store is slow; one that is read waits alone.
+    const readAtOnce = Math.min(envelopesReadMax, 1 + Math.floor(this.#readMs / storeFastMs))
+    const hasPlace = first === undefined || (!first.ready && ledger.prepared.length < readAtOnce)
+    const open = ledger.ripe && ledger.owes && !ledger.resting && !ledger.dropped && hasPlace
+    // While one is read or written, the next is read ahead if it is at least half of one.
+    const worth = !ledger.isBusy || ledger.queuedBytes * 2 >= envelopeBytesTarget || ledger.queuedBlocks * 2 >= envelopeBlocksMax
     if (open && worth) this.#toServe.add(ledger)
     else this.#toServe.delete(ledger)
   }
@@ -380,7 +399,8 @@ export class Engine {
 
   /** Gives up an envelope that was not sent; its wants wait again. */
   #discard(envelope: Envelope): void {
-    envelope.ledger.prepared = undefined
+    const { prepared } = envelope.ledger
+    prepared.splice(prepared.indexOf(envelope), 1)
     envelope.discarded = true
     this.#takeBack(envelope)
     if (envelope.ready) this.#release(envelope)
@@ -427,7 +447,7 @@ export class Engine {
     this.#lookupsWaiting -= ledger.lookups.length
     ledger.lookups = []
     ledger.clear()
-    if (ledger.prepared) this.#discard(ledger.prepared)
+    for (const prepared of Array.from(ledger.prepared)) this.#discard(prepared)
     this.#toLookUp.delete(ledger)
     this.#toServe.delete(ledger)
     this.#ledgers.delete(ledger.peer)

@@ -42,7 +42,7 @@ export class Ledger {
   readonly #queue = new WantQueue()
   readonly #announcements = new Map<CidKey, Announcement>()
   /** The envelope whose blocks are being read or wait in memory, and the one being written. */
-  prepared: Envelope | undefined = undefined
+  readonly prepared: Envelope[] = []
   sending: Envelope | undefined = undefined
   /** Something may be sent now: a message's wants are all looked up, or an envelope is full. */
   ripe = false
@@ -63,7 +63,12 @@ export class Ledger {
   }
 
   get idle(): boolean {
-    return this.wants.size === 0 && this.arrived.size === 0 && !this.prepared && !this.sending && !this.owes
+    return this.wants.size === 0 && this.arrived.size === 0 && this.prepared.length === 0 && !this.sending && !this.owes
+  }
+
+  /** An envelope of its is being read, waits or is written. */
+  get isBusy(): boolean {
+    return this.sending !== undefined || this.prepared.length > 0
   }
 
   /** Blocks or announcements wait. */

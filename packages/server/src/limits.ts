@@ -14,6 +14,8 @@ export interface ServeLimits {
   readonly envelopeBytesTarget: number
   /** Blocks in one envelope: while the client takes in one of small blocks, the next is made. */
   readonly envelopeBlocksMax: number
+  /** Envelopes of one peer whose blocks are being read at a time: a slow store is asked for all of them at once. */
+  readonly envelopesReadMax: number
   /** Bytes of blocks in memory, read and not yet written, over all peers. */
   readonly responseBytesMax: number
   /** HAVE and DONT_HAVE waiting for one peer; further DONT_HAVEs are not sent. */
@@ -56,6 +58,7 @@ export const defaultServeLimits: ServeLimits = {
   blockBytesServedMax: messageBytesMax - 256,
   envelopeBytesTarget: 512 * 1024,
   envelopeBlocksMax: 256,
+  envelopesReadMax: 8,
   responseBytesMax: 64 * 1024 * 1024,
   presencesPerPeerMax: 8192,
   presencesMax: 65_536,

@@ -165,6 +165,23 @@ describe('memory', () => {
     expect(scene.engine.gauges().responseBytes).toBe(0)
   })
 
+  it('of a slow store several envelopes are read at a time for one peer, in order, and no more wait once read', async () => {
+    const scene = new Scene()
+    const all = await blocks(128, 256 * KiB)
+    scene.store.put(...all)
+    scene.readMs = 25
+    // What reading takes is learnt from a few envelopes.
+    scene.ask(alice, ...all.slice(0, 64).map(({ cid }) => want(cid)))
+    expect(scene.ledger(alice)?.blocksSent).toBe(64)
+    scene.tell(alice, message(all.slice(64).map(({ cid }) => want(cid))))
+    while (scene.engine.gauges().responseBytes === 0) expect(scene.turn()).toBe(true)
+    expect(scene.engine.gauges().responseBytes).toBe(7 * defaultServeLimits.envelopeBytesTarget)
+    // Read in any order, they are sent in theirs.
+    for (let pick = 5; scene.turn(pick); pick = (pick * 7 + 3) % 11);
+    expect(scene.answers(alice)).toEqual(all.map(({ cid }) => `block ${cid.toString()}`))
+    expect(scene.engine.gauges().responseBytes).toBe(0)
+  })
+
   it('slow readers do not use it up: others are served meanwhile', async () => {
     const limits = { responseBytesMax: 16 * MiB }
     const scene = new Scene(limits)

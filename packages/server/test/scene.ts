@@ -48,6 +48,8 @@ export class Scene {
   /** Whether a send could be written; true by default. */
   outcome: (sent: Sent) => boolean = () => true
   nowMs = 0
+  /** What the engine is told that reading an envelope took. */
+  readMs = 0
   readonly #held = new Set<PeerKey>()
   readonly #lookups: Want[][] = []
   readonly #readings: Envelope[] = []
@@ -167,7 +169,7 @@ export class Scene {
     for (const [index, want] of envelope.wants.entries()) {
       if (want.state === 'reading' && !envelope.discarded) envelope.blocks[index] = this.store.get(want.cid)
     }
-    this.engine.blocksRead(envelope)
+    this.engine.blocksRead(envelope, this.readMs)
     this.#flush(envelope.ledger.peer)
   }
 

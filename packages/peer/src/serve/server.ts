@@ -16,6 +16,7 @@ export interface ServerPorts {
 /** An envelope whose blocks are being read, in order. */
 interface Reading {
   readonly envelope: Envelope
+  readonly startedMs: number
   next: number
   left: number
 }
@@ -162,7 +163,7 @@ export class Server {
       const envelope = this.#engine.nextEnvelope()
       if (!envelope) break
       if (envelope.ready) this.#flush(envelope.ledger.peer)
-      else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })
+      else this.#reading.push({ envelope, startedMs: this.#ports.nowMs(), next: 0, left: envelope.wants.length })
     }
     while (this.#readers < this.#limits.readsMax && this.#reading.length > 0) {
       this.#readers++
@@ -182,13 +183,13 @@ export class Server {
         const bytes = await this.#block(want)
         if (!reading.envelope.discarded) reading.envelope.blocks[index] = bytes
       }
-      if (--reading.left === 0) this.#readAll(reading.envelope)
+      if (--reading.left === 0) this.#readAll(reading)
     }
     this.#readers--
   }
 
-  #readAll(envelope: Envelope): void {
-    this.#engine.blocksRead(envelope)
+  #readAll({ envelope, startedMs }: Reading): void {
+    this.#engine.blocksRead(envelope, this.#ports.nowMs() - startedMs)
     this.#flush(envelope.ledger.peer)
     this.#pump()
   }

@@ -17,6 +17,7 @@ export interface ServingPorts {
 
 interface Reading {
   readonly envelope: Envelope
+  readonly startedMs: number
   next: number
   left: number
 }
@@ -92,7 +93,7 @@ export class Serving {
       const envelope = this.#engine.nextEnvelope()
       if (envelope === undefined) break
       if (envelope.ready) this.#flush(envelope.ledger.peer)
-      else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })
+      else this.#reading.push({ envelope, startedMs: this.#ports.clock.nowMs(), next: 0, left: envelope.wants.length })
     }
     while (this.#readers < defaultServeLimits.readsMax) {
       const reading = this.#reading[0]
@@ -114,7 +115,7 @@ export class Serving {
         envelope.blocks[index] = block === undefined ? undefined : bytesOfLength(block.bytes)
       }
       if (--reading.left > 0) return
-      this.#engine.blocksRead(envelope)
+      this.#engine.blocksRead(envelope, this.#ports.clock.nowMs() - reading.startedMs)
       this.#flush(envelope.ledger.peer)
       this.#pump()
     })
