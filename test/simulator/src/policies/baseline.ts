@@ -1,20 +1,23 @@
-import type {
-  Arrival,
-  Command,
-  ExchangeCore,
-  Gauges,
-  QueueFigures,
-  SessionFigures,
-  SessionId,
-  SessionInit,
-  Standing,
-  WantEntry
+import {
+  newCounters,
+  type Arrival,
+  type Command,
+  type ExchangeCore,
+  type Gauges,
+  type QueueFigures,
+  type SessionFigures,
+  type SessionId,
+  type SessionInit,
+  type Standing,
+  type WantEntry,
+  type Counters
 } from '@shardswap/broker'
 import { assert, type BlockKey, type CID, type PeerKey } from '@shardswap/interface'
-import { restartRate, sampleBytes, sampleLatency, type Deadlines } from './deadlines.ts'
+import type { Deadlines } from './deadlines.ts'
 import { gaugesOf, queueFigures, sessionFigures } from './figures.ts'
-import { isHaveAsked, isInFlight, newPeer, newSession, newTally, remember } from './state.ts'
-import type { Ask, Peer, Session, Tally, Want, WantType } from './state.ts'
+import { Hooks } from './hooks.ts'
+import { isHaveAsked, isInFlight, newPeer, newSession, remember } from './state.ts'
+import type { Ask, Peer, Session, Want, WantType } from './state.ts'
 import { Timers } from './timers.ts'
 
 /** Without progress for so long a want is given up, as in ours. */
@@ -24,11 +27,11 @@ const goneMax = 1024
 
 /**
  * What every policy to compare with has in common: who is connected, what stands at whom, messages,
- * deadlines, cancels and figures. A policy adds whom to ask for what: it overrides what it must
- * know of, and asks by `ask` and `withdraw`.
+ * deadlines, cancels and figures. A policy adds whom to ask for what: it overrides those of `Hooks`
+ * that it needs, and asks by `ask` and `withdraw`.
  */
-export abstract class Baseline implements ExchangeCore {
-  readonly total: Tally = newTally()
+export abstract class Baseline extends Hooks implements ExchangeCore {
+  readonly total: Counters = newCounters()
   protected readonly peers = new Map<PeerKey, Peer>()
   protected readonly sessions = new Map<SessionId, Session>()
   protected readonly wants = new Map<BlockKey, Want>()
@@ -41,49 +44,8 @@ export abstract class Baseline implements ExchangeCore {
   #gone = 0
 
   constructor(deadlines: Deadlines) {
+    super()
     this.#deadlines = deadlines
-  }
-
-  // What a policy may say.
-
-  /** Asks what is to be asked, after events. */
-  protected abstract place(nowMs: number): void
-  protected sessionOpened(_session: Session, _nowMs: number): void {}
-  /** Its wants have left it. */
-  protected sessionClosed(_session: Session, _nowMs: number): void {}
-  protected wantAdded(_want: Want, _session: Session, _nowMs: number): void {}
-  /** No longer wanted by this session; by nobody, where `want.sessions` is empty. */
-  protected wantLeft(_want: Want, _session: Session, _nowMs: number): void {}
-  protected peerConnected(_peer: Peer, _nowMs: number): void {}
-  /** Of the asks that were lost nothing stands any more. */
-  protected peerLeft(_peer: Peer, _lost: readonly Ask[], _nowMs: number): void {}
-  protected providerKnown(_session: Session, _peer: Peer, _nowMs: number): void {}
-  protected haveReceived(_ask: Ask, _nowMs: number): void {}
-  protected dontHaveReceived(_ask: Ask, _nowMs: number): void {}
-  /** The ask had its time; it is `late`, and stands there until it is withdrawn. */
-  protected askTimedOut(_ask: Ask, _nowMs: number): void {}
-  /** The block came from this peer; `wantLeft` follows. */
-  protected blockReceived(_want: Want, _peer: Peer, _bytes: number, _nowMs: number): void {}
-  protected duplicateReceived(_peer: Peer, _key: BlockKey, _nowMs: number): void {}
-  /** The first answer of any kind, so long after the ask was sent. */
-  protected answered(_ask: Ask, _latencyMs: number): void {}
-  protected askEnded(_ask: Ask): void {}
-  protected messageSent(_peer: Peer, _asks: readonly Ask[], _nowMs: number): void {}
-  /** Until when lines to this peer are held back to go in one message. */
-  protected heldUntilMs(_peer: Peer, nowMs: number): number {
-    return nowMs
-  }
-  /** Those of the lines that make the next message; the others wait for the one after it. */
-  protected nextMessage(_peer: Peer, lines: readonly WantEntry[], _nowMs: number): readonly WantEntry[] {
-    return lines
-  }
-  /** Whether the remote is to be told that this ask is over. */
-  protected cancels(ask: Ask, deliveredBy: Peer | undefined): boolean {
-    return ask.peer !== deliveredBy && ask.phase !== 'have'
-  }
-  /** What the policy itself keeps per want, session or ask. */
-  protected recordsKept(): number {
-    return 0
   }
 
   // What a policy may do.
@@ -103,10 +65,10 @@ export abstract class Baseline implements ExchangeCore {
       sentAtMs: undefined,
       answered: false,
       deadline: undefined,
+      sequence: 0,
       checkedAtMs: nowMs,
-      checkedBytes: peer.arrivedBytes
+      dueAtMs: nowMs
     }
-    if (peer.inFlight === 0) restartRate(peer, nowMs)
     if (before !== undefined) this.#count(ask, -1)
     ask.type = type
     ask.phase = 'queued'
@@ -235,13 +197,11 @@ export abstract class Baseline implements ExchangeCore {
 
   receiveBytes(key: PeerKey, bytes: number, nowMs: number): void {
     const peer = this.#peer(key, nowMs)
-    peer.lastBytesAtMs = nowMs
-    sampleBytes(peer, bytes, nowMs)
+    peer.timing.sampleBytes(bytes, peer.inFlight > 0, nowMs)
   }
 
   receiveTalk(key: PeerKey, bytes: number): void {
-    const peer = this.peers.get(key)
-    if (peer !== undefined) peer.arrivedBytes -= bytes
+    this.peers.get(key)?.timing.discount(bytes)
   }
 
   receiveBlock(key: PeerKey, block: BlockKey, bytes: number, nowMs: number): Arrival {
@@ -261,7 +221,10 @@ export abstract class Baseline implements ExchangeCore {
     }
     if (past !== undefined) past.hasCome = true
     const ask = want.asks.get(key)
-    if (ask !== undefined) this.#answer(ask, nowMs)
+    if (ask !== undefined) {
+      this.#answer(ask, nowMs)
+      if (isInFlight(ask)) peer.timing.deliveredSequence = Math.max(peer.timing.deliveredSequence, ask.sequence)
+    }
     const sessions = [...want.sessions]
     for (const tally of [this.total, peer.tally, ...sessions.map((session) => session.tally)]) {
       tally.blocks += 1
@@ -359,6 +322,8 @@ export abstract class Baseline implements ExchangeCore {
       ask.want.inFlight += by
       ask.peer.inFlight += by
       ask.peer.inFlightBytes += by * ask.bytes
+      if (ask.phase === 'open') ask.peer.sentBytes += by * ask.bytes
+      if (ask.peer.inFlight === 0) ask.peer.timing.pause()
     }
     if (isHaveAsked(ask)) ask.peer.haves += by
   }
@@ -411,14 +376,14 @@ export abstract class Baseline implements ExchangeCore {
     if (ask.phase === 'queued') this.setPhase(ask, 'open')
     ask.sentAtMs = nowMs
     ask.answered = false
+    ask.sequence = ask.peer.nextSequence++
     this.#stopClock(ask)
-    this.#startClock(ask, this.#deadlines.forAskMs(ask), nowMs)
+    this.#startClock(ask, this.#deadlines.forAskMs(ask, nowMs), nowMs)
   }
 
   #startClock(ask: Ask, limitMs: number, nowMs: number): void {
     if (limitMs === Number.POSITIVE_INFINITY) return
     ask.checkedAtMs = nowMs
-    ask.checkedBytes = ask.peer.arrivedBytes
     ask.deadline = this.timers.at(nowMs + limitMs, (atMs) => {
       ask.deadline = undefined
       const extraMs = this.#deadlines.extraMs(ask, atMs)
@@ -437,7 +402,7 @@ export abstract class Baseline implements ExchangeCore {
     if (ask.sentAtMs === undefined || ask.answered) return
     ask.answered = true
     const latencyMs = nowMs - ask.sentAtMs
-    sampleLatency(ask.peer, latencyMs)
+    ask.peer.timing.sampleLatency(latencyMs)
     this.answered(ask, latencyMs)
   }
 
@@ -468,7 +433,7 @@ export abstract class Baseline implements ExchangeCore {
   #giveUp(want: Want, nowMs: number): void {
     let progressAtMs = want.addedAtMs
     for (const session of want.sessions) progressAtMs = Math.max(progressAtMs, session.progressAtMs)
-    for (const ask of want.asks.values()) if (isInFlight(ask)) progressAtMs = Math.max(progressAtMs, ask.peer.lastBytesAtMs)
+    for (const ask of want.asks.values()) if (isInFlight(ask)) progressAtMs = Math.max(progressAtMs, ask.peer.timing.lastBytesAtMs)
     // Sums, never differences, on both sides: the timer below must not be due again at this very instant.
     const isOver = nowMs >= progressAtMs + giveUpMs
     if (isOver) this.#commands.push({ type: 'give-up', key: want.key, reason: `no block for ${nowMs - progressAtMs} ms` })

@@ -11,8 +11,8 @@ export function queueFigures(peer: Peer): QueueFigures {
     haves: peer.haves,
     limitWants: Number.POSITIVE_INFINITY,
     windowBytes: Number.POSITIVE_INFINITY,
-    latencyMs: peer.latencyMs,
-    bytesPerS: peer.bytesPerMs === undefined ? undefined : peer.bytesPerMs * 1000,
+    latencyMs: peer.timing.latencyMs,
+    bytesPerS: peer.timing.bytesPerMs === undefined ? undefined : peer.timing.bytesPerMs * 1000,
     figures: peer.tally
   }
 }

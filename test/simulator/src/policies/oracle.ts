@@ -16,7 +16,7 @@ export function foreseen(world: World): Deadlines {
   return {
     forAskMs: () => lookMs,
     extraMs({ peer, want, sentAtMs }, nowMs) {
-      const silentMs = nowMs - Math.max(sentAtMs ?? nowMs, peer.lastBytesAtMs)
+      const silentMs = nowMs - Math.max(sentAtMs ?? nowMs, peer.timing.lastBytesAtMs)
       return world.delivers(peer.key, want.key) && silentMs < silenceMs ? lookMs : 0
     }
   }

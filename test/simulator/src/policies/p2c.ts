@@ -1,6 +1,6 @@
 import type { Random } from '@shardswap/interface'
 import { Choosing } from './choosing.ts'
-import { sampleLatency, type Deadlines } from './deadlines.ts'
+import type { Deadlines } from './deadlines.ts'
 import type { Ask, Peer, Want } from './state.ts'
 import { pick } from './uniform.ts'
 
@@ -27,12 +27,12 @@ export class P2c extends Choosing {
   }
 
   protected override askTimedOut(ask: Ask, nowMs: number): void {
-    if (ask.sentAtMs !== undefined) sampleLatency(ask.peer, nowMs - ask.sentAtMs)
+    if (ask.sentAtMs !== undefined) ask.peer.timing.sampleLatency(nowMs - ask.sentAtMs)
     super.askTimedOut(ask, nowMs)
   }
 }
 
 /** A peer of which no answer was timed yet counts as if it answered in a millisecond: it is tried. */
-function load({ inFlight, latencyMs }: Peer): number {
-  return (inFlight + 1) * (latencyMs ?? 1)
+function load({ inFlight, timing }: Peer): number {
+  return (inFlight + 1) * (timing.latencyMs ?? 1)
 }

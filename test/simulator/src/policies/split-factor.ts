@@ -96,7 +96,7 @@ export class SplitFactor extends Baseline {
         course.latencySumMs += nowMs - sentAtMs
         course.latencies += 1
       }
-      if (peer.connected) course.peers.set(peer, peer.latencyMs)
+      if (peer.connected) course.peers.set(peer, peer.timing.latencyMs)
       course.received += 1
       this.#adjust(course)
       course.ticks = 0
@@ -108,7 +108,7 @@ export class SplitFactor extends Baseline {
     const session = peer.past.get(key)?.session
     const course = session === undefined ? undefined : this.#courses.get(session)
     if (course === undefined) return
-    if (peer.connected && !course.peers.has(peer)) course.peers.set(peer, peer.latencyMs)
+    if (peer.connected && !course.peers.has(peer)) course.peers.set(peer, peer.timing.latencyMs)
     course.received += 1
     course.duplicates += 1
     this.#adjust(course)
@@ -195,8 +195,11 @@ export class SplitFactor extends Baseline {
     for (const [index, group] of wantGroups.entries()) this.#send(peerGroups[index] ?? [], group, session, nowMs)
   }
 
+  /** Whoever is about to be told a cancel hears of the want when it is split again. */
   #send(peers: readonly Peer[], wants: readonly Want[], session: Session, nowMs: number): void {
-    for (const peer of peers) for (const want of wants) this.ask(peer, want, 'want-block', session, nowMs)
+    for (const peer of peers) {
+      for (const want of wants) if (!peer.outbox.has(want.key)) this.ask(peer, want, 'want-block', session, nowMs)
+    }
   }
 
   #arm(session: Session, course: Course, nowMs: number): void {

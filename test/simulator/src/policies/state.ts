@@ -1,9 +1,6 @@
-import type { Figures, WantEntry } from '@shardswap/broker'
+import { defaultBrokerLimits, newCounters, Timing, type Counters, type WantEntry } from '@shardswap/broker'
 import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
 import type { Timer } from './timers.ts'
-
-/** Figures that count. */
-export type Tally = { -readonly [name in keyof Figures]: Figures[name] }
 
 export type WantType = 'want-block' | 'want-have'
 
@@ -29,9 +26,11 @@ export interface Ask {
   /** Whether anything was said to it since it was last sent. */
   answered: boolean
   deadline: Timer | undefined
-  /** Up to when the peer's arrivals were looked at, and what they were then: a deadline stands still while bytes come. */
+  /** Among all that the peer was sent. */
+  sequence: number
+  /** When `deadline` was set; by deadlines that are looked at before their time, when that is. */
   checkedAtMs: number
-  checkedBytes: number
+  dueAtMs: number
 }
 
 /** A block that sessions here wait for. */
@@ -50,7 +49,7 @@ export interface Session {
   readonly id: number
   readonly fixed: ReadonlySet<PeerKey> | undefined
   readonly wants: Map<BlockKey, Want>
-  readonly tally: Tally
+  readonly tally: Counters
   averageBytes: number
   /** When its last block came, or when it was opened. */
   progressAtMs: number
@@ -79,18 +78,14 @@ export interface Peer {
   inFlight: number
   inFlightBytes: number
   haves: number
-  /** Smoothed with the gains of RFC 6298; the variation is of no use while the latency is undefined. */
-  latencyMs: number | undefined
-  latencyVariationMs: number
-  /** All that arrived, bar what was of no use. */
-  arrivedBytes: number
-  lastBytesAtMs: number
-  bytesPerMs: number | undefined
-  rateFromMs: number
-  rateFromBytes: number
+  /** Bytes of what has been sent, of `inFlightBytes`. */
+  sentBytes: number
+  nextSequence: number
+  /** As ours measures latency and rate. */
+  readonly timing: Timing
   /** By key, oldest first. */
   readonly past: Map<BlockKey, PastAsk>
-  readonly tally: Tally
+  readonly tally: Counters
 }
 
 /** A block's size before anything is known of it, as in ours. */
@@ -98,20 +93,6 @@ const unknownBlockBytes = 256 * 1024
 
 /** Keys remembered per peer, so that a block that was asked for and comes late is a duplicate and not unasked. */
 const pastKeysMax = 4096
-
-export function newTally(): Tally {
-  return {
-    wantBlocksSent: 0,
-    wantHavesSent: 0,
-    blocks: 0,
-    bytes: 0,
-    duplicateBlocks: 0,
-    duplicateBytes: 0,
-    timeouts: 0,
-    dontHaves: 0,
-    unaskedBlocks: 0
-  }
-}
 
 export function newPeer(key: PeerKey, order: number, nowMs: number): Peer {
   return {
@@ -127,20 +108,16 @@ export function newPeer(key: PeerKey, order: number, nowMs: number): Peer {
     inFlight: 0,
     inFlightBytes: 0,
     haves: 0,
-    latencyMs: undefined,
-    latencyVariationMs: 0,
-    arrivedBytes: 0,
-    lastBytesAtMs: Number.NEGATIVE_INFINITY,
-    bytesPerMs: undefined,
-    rateFromMs: nowMs,
-    rateFromBytes: 0,
+    sentBytes: 0,
+    nextSequence: 0,
+    timing: new Timing(defaultBrokerLimits),
     past: new Map(),
-    tally: newTally()
+    tally: newCounters()
   }
 }
 
 export function newSession(id: number, fixed: ReadonlySet<PeerKey> | undefined, nowMs: number): Session {
-  return { id, fixed, wants: new Map(), tally: newTally(), averageBytes: unknownBlockBytes, progressAtMs: nowMs }
+  return { id, fixed, wants: new Map(), tally: newCounters(), averageBytes: unknownBlockBytes, progressAtMs: nowMs }
 }
 
 /** Whether the ask is a want-block whose answer is still waited for. */

@@ -48,9 +48,9 @@ describe('split-factor', () => {
 
   it('ends as all others, with deadlines of ours too', () => {
     const drive = new Drive('split-factor', { deadlines: 'ours' }).connect('A').open().want('x')
-    expect(drive.until(1000).lines).toEqual(['0 A: block x', '1000 find x', '1000 A times out on x', '1000 A: cancel x'])
-    expect(drive.until(1001).lines).toEqual(['1001 A: block x'])
-    drive.until(1100).says('A: block x')
+    expect(drive.until(1500).lines).toEqual(['0 A: block x', '1000 find x', '1500 A times out on x', '1500 A: cancel x'])
+    expect(drive.until(1501).lines).toEqual(['1501 A: block x'])
+    drive.until(1600).says('A: block x')
     expect(drive.close().gauges).toEqual({ peers: 1, ...nothing })
     expect(drive.core.wakeAtMs()).toBeUndefined()
   })
@@ -104,7 +104,8 @@ describe('all-providers', () => {
   })
 
   it('evicts a silent provider by deadlines of ours', () => {
-    const drive = new Drive('all-providers', { deadlines: 'ours' }).connect('A').open().found('A').want('x').until(1010)
-    expect(drive.lines).toEqual(['10 A: block x', '1010 A times out on x', '1010 find x'])
+    const drive = new Drive('all-providers', { deadlines: 'ours' }).connect('A').open().found('A').want('x').until(1510)
+    // A second for the unknown, and 256 KiB at 512 KiB/s.
+    expect(drive.lines).toEqual(['10 A: block x', '1510 A times out on x', '1510 find x'])
   })
 })

@@ -65,12 +65,13 @@ describe('a policy that is a choice and nothing else', () => {
       .until(20)
       .says('A: have x')
       .says('B: have x')
-    // One answer took 20 ms: 20 + 4 × 10.
-    expect(drive.until(80).lines.slice(3)).toEqual(['80 A times out on x', '80 A: cancel x', '80 B: block x'])
-    drive.until(100).bytes('B', 1000).until(200)
-    // 60 ms at 16 KiB/s are 983 bytes, so it has 60 ms more.
+    // One answer took 20 ms: 20 + 4 × 10; and 256 KiB at 512 KiB/s.
+    expect(drive.until(580).lines.slice(3)).toEqual(['580 A times out on x', '580 A: cancel x', '580 B: block x'])
+    drive.until(1000).bytes('B', 100_000).until(1100).bytes('B', 100_000)
+    // It is looked at every 50 ms from 1,140 on, until nothing has come for a second.
+    expect(drive.until(2139).lines).toEqual([])
     // Then both have had their time, so it looks for others and takes another round.
-    expect(drive.until(201).lines).toEqual(['200 B times out on x', '200 find x', '200 B: cancel x', '201 A: block x'])
+    expect(drive.until(2141).lines).toEqual(['2140 B times out on x', '2140 find x', '2140 B: cancel x', '2141 A: block x'])
   })
 
   it('gives a want up after a minute without progress', () => {

@@ -175,7 +175,8 @@ describe('one-want-block', () => {
 
   it('has deadlines of ours where all have, and goes on as after its own', () => {
     const drive = joined({ deadlines: 'ours' }).want('a').until(210).says('B: have a')
-    // A answered twice in 20 ms: 20 + 4 × 7.5 is the least, too; nothing is asked ahead.
-    expect(drive.until(260).lines).toEqual(['200 A: block a', '200 B: have a', '250 A times out on a', '250 B: block a'])
+    // A answered twice in 20 ms: 20 + 4 × 7.5; and the block's 1,000 bytes, as the last had, at 512 KiB/s.
+    const lateMs = 250 + 1000 / 524.288
+    expect(drive.until(260).lines).toEqual(['200 A: block a', '200 B: have a', `${lateMs} A times out on a`, `${lateMs} B: block a`])
   })
 })

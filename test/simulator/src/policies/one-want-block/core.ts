@@ -62,8 +62,10 @@ export class OneWantBlock extends Baseline {
     const { deadlines } = options
     const untargeted = new Set<Ask>()
     super({
-      forAskMs: (ask) =>
-        deadlines === undefined || ask.type === 'want-have' || untargeted.has(ask) ? Number.POSITIVE_INFINITY : deadlines.forAskMs(ask),
+      forAskMs: (ask, nowMs) =>
+        deadlines === undefined || ask.type === 'want-have' || untargeted.has(ask)
+          ? Number.POSITIVE_INFINITY
+          : deadlines.forAskMs(ask, nowMs),
       extraMs: (ask, nowMs) => deadlines?.extraMs(ask, nowMs) ?? 0
     })
     this.#untargeted = untargeted
