@@ -10,6 +10,13 @@ interface Entry extends Timer {
   run: ((nowMs: number) => void) | undefined
 }
 
+/** The first time after `nowMs` of those that come again every so often since `sinceMs`. */
+export function nextRoundMs(sinceMs: number, everyMs: number, nowMs: number): number {
+  const atMs = sinceMs + (Math.floor((nowMs - sinceMs) / everyMs) + 1) * everyMs
+  // A rounded difference may give the present again.
+  return atMs > nowMs ? atMs : atMs + everyMs
+}
+
 /** Timers of a pure core: what is due earlier runs first, of the same time what is older. Nothing runs but by `runDue`. */
 export class Timers {
   /** All of one time together, in the order in which they came. */

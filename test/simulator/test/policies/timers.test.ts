@@ -1,6 +1,6 @@
 import { array, assert, integer, nat, option, property, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Timers, type Timer } from '../../src/policies/timers.ts'
+import { nextRoundMs, Timers, type Timer } from '../../src/policies/timers.ts'
 
 describe('Timers', () => {
   it('runs what is due, by time and then by age, and what comes to be due meanwhile', () => {
@@ -52,6 +52,29 @@ describe('Timers', () => {
         timers.runDue(50)
         const expected = [...live].sort((a, b) => (made[a]?.atMs ?? 0) - (made[b]?.atMs ?? 0) || a - b)
         expect(ran).toEqual(expected)
+      })
+    )
+  })
+})
+
+describe('nextRoundMs', () => {
+  it('is after the present, on the grid', () => {
+    expect(nextRoundMs(5, 10, 5)).toBe(15)
+    expect(nextRoundMs(5, 10, 14)).toBe(15)
+    expect(nextRoundMs(5, 10, 15)).toBe(25)
+  })
+
+  it('goes on where a difference is rounded down', () => {
+    assert(
+      property(integer({ min: 1, max: 1_000_000 }), integer({ min: 1, max: 100 }), (since, rounds) => {
+        const sinceMs = since / 7
+        let atMs = sinceMs
+        for (let round = 0; round < rounds; round++) {
+          const nextMs = nextRoundMs(sinceMs, 15_000, atMs)
+          expect(nextMs).toBeGreaterThan(atMs)
+          expect(nextMs - atMs).toBeCloseTo(15_000, 3)
+          atMs = nextMs
+        }
       })
     )
   })

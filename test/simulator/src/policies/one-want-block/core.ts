@@ -3,7 +3,7 @@ import type { PeerKey, Random } from '@shardswap/interface'
 import { Baseline } from '../baseline.ts'
 import type { Deadlines } from '../deadlines.ts'
 import type { Ask, Peer, Session, Want } from '../state.ts'
-import type { Timer } from '../timers.ts'
+import { nextRoundMs, type Timer } from '../timers.ts'
 import { Course } from './course.ts'
 import { Sender } from './sender.ts'
 import { Timeouts } from './timeouts.ts'
@@ -276,8 +276,7 @@ export class OneWantBlock extends Baseline {
   }
 
   #armRebroadcast(peer: Peer, link: Link, nowMs: number): void {
-    const rounds = Math.floor((nowMs - link.connectedAtMs) / (rebroadcastMs / 2)) + 1
-    link.rebroadcast ??= this.timers.at(link.connectedAtMs + (rounds * rebroadcastMs) / 2, (atMs) => {
+    link.rebroadcast ??= this.timers.at(nextRoundMs(link.connectedAtMs, rebroadcastMs / 2, nowMs), (atMs) => {
       link.rebroadcast = undefined
       for (const ask of peer.asks.values()) {
         if (ask.answered || ask.sentAtMs === undefined || atMs - ask.sentAtMs < rebroadcastMs) continue

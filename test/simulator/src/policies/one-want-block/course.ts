@@ -1,6 +1,6 @@
 import type { BlockKey, Random } from '@shardswap/interface'
 import type { Peer, Session, Want } from '../state.ts'
-import type { Timer, Timers } from '../timers.ts'
+import { nextRoundMs, type Timer, type Timers } from '../timers.ts'
 import { pick } from '../uniform.ts'
 import type { Sender } from './sender.ts'
 
@@ -143,8 +143,7 @@ export class Course {
 
   /** At whole minutes of the session's life; only while something is wanted, so that an idle session is left alone. */
   #armPeriodic(nowMs: number): void {
-    const minutes = Math.floor((nowMs - this.#openedAtMs) / periodicSearchMs) + 1
-    this.#periodic ??= this.#ports.timers.at(this.#openedAtMs + minutes * periodicSearchMs, (atMs) => {
+    this.#periodic ??= this.#ports.timers.at(nextRoundMs(this.#openedAtMs, periodicSearchMs, nowMs), (atMs) => {
       this.#periodic = undefined
       const want = pick([...this.#live.keys()], this.#ports.random)
       if (want !== undefined) {
