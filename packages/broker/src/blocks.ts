@@ -41,6 +41,8 @@ export interface Copy extends Stance {
   /** For `in-flight`: number and bytes taken for it in the peer's queue, and whose limit it counts to. */
   sequence: number
   bytes: number
+  /** Bytes that have to come before its answer, its own included, as far as was known. */
+  queuedBytes: number
   owner: Member | undefined
   /** Whether a want-block or a want-have of ours stands at the remote, as far as it keeps one. */
   remote: 'block' | 'have' | undefined

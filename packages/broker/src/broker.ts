@@ -180,7 +180,7 @@ export class Broker implements ExchangeCore {
     if (wanted === undefined) return this.#unwanted(queue, block, bytes, nowMs)
     const copy = wanted.stances.get(key)
     if (copy?.phase === 'in-flight' || copy?.phase === 'have-asked') {
-      queue.timing.sampleLatency(nowMs - copy.sinceMs)
+      queue.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
       if (copy.phase === 'in-flight') queue.timing.deliveredSequence = Math.max(queue.timing.deliveredSequence, copy.sequence)
     }
     queue.sizeBlock(bytes)
@@ -370,7 +370,7 @@ export class Broker implements ExchangeCore {
     }
     // After a timeout of the block itself the peer rests for it, whatever it says (B20).
     if (copy.phase === 'timed-out' && copy.failed) return false
-    if (copy.phase === 'have-asked') copy.peer.timing.sampleLatency(nowMs - copy.sinceMs)
+    if (copy.phase === 'have-asked') copy.peer.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
     moveCopy(copy, { phase: 'have' }, this.#inFlight, nowMs)
     return true
   }
@@ -379,7 +379,7 @@ export class Broker implements ExchangeCore {
   #takeDontHave(copy: Copy, nowMs: number): boolean {
     const { phase, peer } = copy
     if (phase === 'timed-out' || phase === 'dont-have') return false
-    if (phase !== 'have') peer.timing.sampleLatency(nowMs - copy.sinceMs)
+    if (phase !== 'have') peer.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
     for (const counters of [this.#total, peer.figures]) counters.dontHaves += 1
     // What was promised, asked for and then denied is not believed again for a while: a peer that takes turns would keep the want.
     const isBroken = phase === 'in-flight' && copy.promised

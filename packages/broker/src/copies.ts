@@ -32,6 +32,7 @@ export function newCopy(wanted: Wanted, peer: PeerQueue): Copy {
     checkMs: 0,
     sequence: 0,
     bytes: 0,
+    queuedBytes: 0,
     owner: undefined,
     remote: undefined,
     isReleased: false
@@ -54,6 +55,7 @@ export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number)
     copy.deadlineMs = next.deadlineMs
     copy.owner = next.owner
     copy.sequence = peer.nextSequence++
+    copy.queuedBytes = peer.inFlightBytes + next.bytes
     wanted.inFlight += 1
     peer.inFlight += 1
     peer.inFlightBytes += next.bytes
@@ -63,6 +65,7 @@ export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number)
   } else if (next.phase === 'have-asked') {
     copy.remote ??= 'have'
     copy.deadlineMs = next.deadlineMs
+    copy.queuedBytes = peer.inFlightBytes
     wanted.havesAsked += 1
     peer.haves += 1
     total.haves += 1

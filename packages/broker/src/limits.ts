@@ -10,6 +10,8 @@ export interface BrokerLimits {
   readonly standingWantsMax: number
   /** Bytes of want-blocks in flight at one peer before its rate is known. */
   readonly windowStartBytes: number
+  /** Bytes of want-blocks in flight at one peer, however slow it seems; one block more may always begin. */
+  readonly windowMinBytes: number
   /** Bytes of want-blocks in flight at one peer, at most. */
   readonly windowMaxBytes: number
   /** What a peer may have queued for us beyond its latency, in milliseconds at its rate. */
@@ -43,6 +45,7 @@ export const defaultBrokerLimits: BrokerLimits = {
   queueHavesMax: 512,
   standingWantsMax: 256,
   windowStartBytes: 2 * MiB,
+  windowMinBytes: 128 * 1024,
   windowMaxBytes: 16 * MiB,
   windowSlackMs: 30,
   inFlightBytesMax: 64 * MiB,

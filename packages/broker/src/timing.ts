@@ -14,8 +14,10 @@ export class Timing {
   /** Smoothed, with the gains of RFC 6298. */
   latencyMs: number | undefined
   latencyVariationMs = 0
-  /** The shortest that was seen: the way there and back, with nothing queued. */
+  /** The shortest that was seen. */
   latencyMinMs: number | undefined
+  /** Smoothed, less what was queued before the answer: the way there and back, and the work at both ends. */
+  latencyNetMs: number | undefined
   /** While it had something queued for us. */
   bytesPerMs: number | undefined
   lastBytesAtMs = Number.NEGATIVE_INFINITY
@@ -30,17 +32,19 @@ export class Timing {
     this.#limits = limits
   }
 
-  /** Smooths a latency sample in. Returns whether it was the first. */
-  sampleLatency(latencyMs: number): boolean {
+  /** Smooths a latency sample in: of an answer that so many bytes had to come before, its own included. */
+  sampleLatency(latencyMs: number, queuedBytes: number): void {
     this.latencyMinMs = Math.min(this.latencyMinMs ?? latencyMs, latencyMs)
+    const queuedMs = this.bytesPerMs === undefined || this.bytesPerMs === 0 ? 0 : queuedBytes / this.bytesPerMs
+    const netMs = Math.max(this.latencyMinMs, latencyMs - queuedMs)
+    this.latencyNetMs = this.latencyNetMs === undefined ? netMs : this.latencyNetMs + (netMs - this.latencyNetMs) / 8
     if (this.latencyMs === undefined) {
       this.latencyMs = latencyMs
       this.latencyVariationMs = latencyMs / 2
-      return true
+      return
     }
     this.latencyVariationMs += (Math.abs(latencyMs - this.latencyMs) - this.latencyVariationMs) / 4
     this.latencyMs += (latencyMs - this.latencyMs) / 8
-    return false
   }
 
   /** Bytes came from the peer, of whole messages or parts of one, while something was in flight there or not. */
@@ -109,12 +113,15 @@ export class Timing {
 
   /**
    * Bytes that a peer may have in flight (B15): what its rate delivers in twice
-   * its shortest latency and a slack. Twice, so that the window grows while the
-   * link has room; the slack fills links that are shorter than the work at their ends.
+   * its latency and a slack. Twice, so that the window grows while the link has
+   * room; the slack fills links that are shorter than the work at their ends.
+   * The latency is net of what is queued: the whole would hold on to a queue once
+   * it is there, and the shortest ever seen would starve a peer whose machine is
+   * busy, since a smaller window then only makes a smaller rate.
    */
   windowBytes(): number {
-    const { windowStartBytes, windowMaxBytes, windowSlackMs } = this.#limits
+    const { windowStartBytes, windowMinBytes, windowMaxBytes, windowSlackMs } = this.#limits
     if (this.bytesPerMs === undefined) return windowStartBytes
-    return Math.min(windowMaxBytes, this.bytesPerMs * (2 * (this.latencyMinMs ?? 0) + windowSlackMs))
+    return Math.max(windowMinBytes, Math.min(windowMaxBytes, this.bytesPerMs * (2 * (this.latencyNetMs ?? 0) + windowSlackMs)))
   }
 }
