@@ -8,7 +8,7 @@ const hitGain = 1 / 4
 /** From this hit rate on a peer is taken to have the whole DAG: no want-haves are bought beside a want-block. */
 const sureHit = 0.9
 /** Answers after which a hit rate is believed. */
-const answersMin = 8
+const answersMin = 4
 /** How long a peer rests in a session after a second timeout in a row; doubles with each further one. */
 const restStartMs = 500
 const restMaxMs = 10_000
