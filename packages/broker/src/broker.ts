@@ -23,8 +23,6 @@ import type {
   Standing
 } from './types.ts'
 
-const unaskedWindowMs = 10 * 60 * 1000
-
 export interface BrokerOptions {
   readonly limits: BrokerLimits
   readonly random: Random
@@ -64,6 +62,8 @@ export class Broker implements ExchangeCore {
   readonly #outbox: Outbox
   readonly #commands: Command[] = []
   #sessionsLookMs = Number.POSITIVE_INFINITY
+  /** The last `decide` ended before all had their turns. */
+  #hasMore = false
 
   constructor(options: BrokerOptions) {
     this.#limits = options.limits
@@ -135,14 +135,14 @@ export class Broker implements ExchangeCore {
     }
   }
 
-  disconnectPeer(key: PeerKey, nowMs: number): void {
+  disconnectPeer(key: PeerKey, _nowMs: number): void {
     const queue = this.#peers.get(key)
     if (queue === undefined || !queue.isConnected) return
     this.#peers.disconnect(queue)
     this.#outbox.drop(queue)
     queue.pendingBytes = 0
     queue.timing.pause()
-    this.#forsake(queue, nowMs)
+    this.#forsake(queue)
     this.#peers.forget()
   }
 
@@ -204,7 +204,10 @@ export class Broker implements ExchangeCore {
     const copy = wanted?.stances.get(key)
     if (wanted === undefined || copy === undefined) {
       // An answer that comes after its block: the peer joins all the same.
-      if (presence === 'have') this.#pastSession(queue, block)?.session.joined(queue)
+      const member = presence === 'have' ? this.#pastSession(queue, block) : undefined
+      if (member === undefined) return
+      member.session.joined(queue)
+      this.#awake.add(member)
       return
     }
     const wasAsked = copy.phase === 'have-asked' || copy.phase === 'in-flight'
@@ -233,14 +236,9 @@ export class Broker implements ExchangeCore {
     const queue = this.#peers.known(key)
     this.#total.unaskedBlocks += 1
     queue.figures.unaskedBlocks += 1
-    if (queue.shutOutUntilMs > nowMs) return false
-    queue.unaskedAtMs = queue.unaskedAtMs.filter((atMs) => nowMs - atMs < unaskedWindowMs)
-    queue.unaskedAtMs.push(nowMs)
-    if (queue.unaskedAtMs.length < this.#limits.unaskedBlocksMax) return false
-    queue.unaskedAtMs = []
-    queue.shutOutUntilMs = nowMs + this.#limits.shutOutMs
+    if (!queue.suspect(nowMs)) return false
     for (const copy of queue.copies.values()) this.#outbox.cancel(copy, nowMs)
-    this.#forsake(queue, nowMs)
+    this.#forsake(queue)
     return true
   }
 
@@ -267,7 +265,8 @@ export class Broker implements ExchangeCore {
       this.#turn(next as OpenSession, nowMs)
       this.#lines.endTurn()
     }
-    this.#outbox.releaseAll(left > 0, nowMs)
+    this.#hasMore = left === 0
+    this.#outbox.releaseAll(!this.#hasMore, nowMs)
     return this.#commands.splice(0)
   }
 
@@ -287,7 +286,7 @@ export class Broker implements ExchangeCore {
   }
 
   wakeAtMs(): number | undefined {
-    if (this.#awake.size > 0) return 0
+    if (this.#awake.size > 0 || this.#hasMore) return 0
     const soonest = Math.min(this.#deadlines.nextMs, this.#sessionsLookMs, this.#outbox.dueMs)
     return soonest === Number.POSITIVE_INFINITY ? undefined : soonest
   }
@@ -453,7 +452,7 @@ export class Broker implements ExchangeCore {
   }
 
   /** A peer is gone, or gets no more wants: its copies end, and sessions look for others. */
-  #forsake(queue: PeerQueue, _nowMs: number): void {
+  #forsake(queue: PeerQueue): void {
     for (const copy of queue.copies.values()) {
       dropCopy(copy, this.#inFlight)
       for (const { session } of copy.wanted.members) session.changed(copy.wanted.key)
@@ -474,8 +473,11 @@ export class Broker implements ExchangeCore {
       counters.duplicateBlocks += 1
       counters.duplicateBytes += bytes
     }
-    // Small blocks come in place of a HAVE from all who have them: each of them is a provider.
-    member?.session.duplicated(queue)
+    if (member !== undefined) {
+      // Small blocks come in place of a HAVE from all who have them: each of them is a provider.
+      member.session.duplicated(queue)
+      this.#awake.add(member)
+    }
     return { kind: 'duplicate', isAgain: queue.past.repeat(block) }
   }
 

@@ -9,6 +9,7 @@ import type { QueueFigures, WantEntry } from './types.ts'
 
 /** A peer may always have so many want-blocks in flight: one on its way, one behind it, however small its window. */
 const inFlightMinWants = 2
+const unaskedWindowMs = 10 * 60 * 1000
 
 /** One peer's bounded want queue over all sessions (B22), and what is known of the peer. */
 export class PeerQueue implements PeerView {
@@ -41,7 +42,7 @@ export class PeerQueue implements PeerView {
   outboxSinceMs = 0
   shutOutUntilMs = 0
   /** Times of unasked blocks of the last ten minutes. */
-  unaskedAtMs: number[] = []
+  #unaskedAtMs: number[] = []
   #averageBytes: number | undefined
   readonly #limits: BrokerLimits
 
@@ -94,6 +95,17 @@ export class PeerQueue implements PeerView {
   /** A block came from it. */
   sizeBlock(bytes: number): void {
     this.#averageBytes = this.#averageBytes === undefined ? bytes : this.#averageBytes + (bytes - this.#averageBytes) / 8
+  }
+
+  /** It sent a block that nobody asked for. Returns whether that shuts it out from now on. */
+  suspect(nowMs: number): boolean {
+    if (this.shutOutUntilMs > nowMs) return false
+    this.#unaskedAtMs = this.#unaskedAtMs.filter((atMs) => nowMs - atMs < unaskedWindowMs)
+    this.#unaskedAtMs.push(nowMs)
+    if (this.#unaskedAtMs.length < this.#limits.unaskedBlocksMax) return false
+    this.#unaskedAtMs = []
+    this.shutOutUntilMs = nowMs + this.#limits.shutOutMs
+    return true
   }
 
   stat(): QueueFigures {

@@ -84,30 +84,23 @@ export class Discovery {
 
   /**
    * For a want that nobody who is known can deliver. Empty where nobody is left to ask; `full` where the
-   * one who is left has no space. `isFirst`: nobody is known at all yet.
+   * one who is left has no space. `isFirst`: nobody is known at all yet. `hasSpaceAt`: whether a want-block fits there.
    */
-  look(want: Want, isFirst: boolean, nowMs: number): Ask[] | 'full' {
+  look(want: Want, isFirst: boolean, hasSpaceAt: (peer: PeerView) => boolean, nowMs: number): Ask[] | 'full' {
     const count = Math.min(this.#limits.waveStartPeers * 2 ** want.waves, this.#limits.waveMaxPeers)
     const open = this.#walk(2 * count + 2, (peer) => this.isOpen(want.block, peer, nowMs))
-    const lone = open[0]
-    // Whether a lone peer has it shows as soon by asking for the block itself.
-    if (open.length === 1 && lone !== undefined) return this.#askLone(lone)
     const asks: Ask[] = []
     for (const peer of open) {
-      if (asks.length >= count) break
+      // Whether a lone peer has it shows as soon by asking for the block itself.
+      if (asks.length >= count || open.length === 1) break
       if (peer.supportsHave && peer.hasHaveSpace) asks.push({ peer, type: 'want-have' })
       // Older protocols know no want-have: the first CID is asked for as it is (B4).
-      else if (!peer.supportsHave && isFirst && this.#ports.hasSpace(peer, 0)) asks.push({ peer, type: 'want-block' })
+      else if (!peer.supportsHave && isFirst && hasSpaceAt(peer)) asks.push({ peer, type: 'want-block' })
     }
-    if (asks.length === 0 && lone !== undefined) return this.#askLone(lone)
+    const lone = open[0]
+    if (asks.length === 0 && lone !== undefined) return hasSpaceAt(lone) ? [{ peer: lone, type: 'want-block' }] : 'full'
     this.#sent(asks, nowMs)
     return asks
-  }
-
-  #askLone(peer: PeerView): Ask[] | 'full' {
-    if (this.#ports.hasSpace(peer, 0)) return [{ peer, type: 'want-block' }]
-    this.#ports.lineUp(peer)
-    return 'full'
   }
 
   /** Providers are full and wants wait: the next wave, of peers that were not asked yet. */

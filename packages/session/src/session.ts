@@ -7,7 +7,7 @@ import { Partners } from './partners.ts'
 import { Potential } from './potential.ts'
 import { Search } from './search.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
-import { asksOut, potentialOf, type Want } from './want.ts'
+import { askAgainAtMs, asksOut, potentialOf, type Want } from './want.ts'
 import { isPromised, Wants } from './wants.ts'
 
 /** One line that a session wants to have sent. */
@@ -367,6 +367,15 @@ export class Session {
     return false
   }
 
+  /** The same for any peer, also one that is no provider. */
+  readonly #hasSpaceAt = (peer: PeerView): boolean => {
+    const candidate = this.#candidates.get(peer.key)
+    if (candidate !== undefined) return this.#hasSpace(candidate)
+    if (this.#ports.hasSpace(peer, this.#averageBytes)) return true
+    this.#ports.lineUp(peer)
+    return false
+  }
+
   /** The partner that is to fetch a block first, where it was not told yet that we want it. */
   #ownerToTell(want: Want, nowMs: number): PeerView | undefined {
     if (want.deferred || this.#averageBytes <= inlineBytesMax) return undefined
@@ -397,7 +406,7 @@ export class Session {
     // Until somebody is known to have the DAG, it is asked for by its first CID alone (B4).
     const isFirst = this.#candidates.providers === 0
     if (isFirst ? this.#wants.asking + this.#inFlight > 0 : this.#wants.asking >= this.#limits.discoveriesMax) return 'stalled'
-    const asks = this.#discovery.look(want, isFirst, nowMs)
+    const asks = this.#discovery.look(want, isFirst, this.#hasSpaceAt, nowMs)
     // The one peer that is left has no space: the session is in line there.
     if (asks === 'full') return 'stalled'
     if (asks.length === 0) {
@@ -415,21 +424,11 @@ export class Session {
       this.#exhaust(want, nowMs)
       return 'next'
     }
-    const candidate = this.#candidates.get(peer.key)
-    if (candidate !== undefined && !this.#hasSpace(candidate)) return 'stalled'
-    if (candidate === undefined && !this.#ports.hasSpace(peer, this.#averageBytes)) {
-      this.#ports.lineUp(peer)
-      return 'stalled'
-    }
-    return { kind: 'ask', want, asks: [{ peer, type: 'want-block' }] }
+    return this.#hasSpaceAt(peer) ? { kind: 'ask', want, asks: [{ peer, type: 'want-block' }] } : 'stalled'
   }
 
   #exhaust(want: Want, nowMs: number): void {
-    let untilMs = nowMs + Math.min(this.#limits.askAgainMs * 2 ** Math.min(want.exhaustions, 10), 60_000)
-    for (const { phase, sinceMs, restMs } of want.block.stances.values()) {
-      const restedMs = sinceMs + restMs + 1
-      if (phase === 'timed-out' && restedMs > nowMs) untilMs = Math.min(untilMs, restedMs)
-    }
+    const untilMs = askAgainAtMs(want, this.#limits.askAgainMs, nowMs)
     want.exhaustions += 1
     want.waves = 0
     this.#wants.move(want, { phase: 'exhausted', untilMs })

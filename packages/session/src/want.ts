@@ -47,3 +47,15 @@ export function potentialOf(want: Want, sessionPotential: number): number {
 export function heapKeyOf(want: Want): number {
   return asksOut(want) * sequencesMax + want.sequence
 }
+
+const askAgainMaxMs = 60_000
+
+/** When a want that nobody has is asked for again: later each time, but once a peer has rested for it (B20) it is asked. */
+export function askAgainAtMs(want: Want, askAgainMs: number, nowMs: number): number {
+  let atMs = nowMs + Math.min(askAgainMs * 2 ** Math.min(want.exhaustions, 10), askAgainMaxMs)
+  for (const { phase, sinceMs, restMs } of want.block.stances.values()) {
+    const restedMs = sinceMs + restMs + 1
+    if (phase === 'timed-out' && restedMs > nowMs) atMs = Math.min(atMs, restedMs)
+  }
+  return atMs
+}

@@ -30,7 +30,11 @@ describe('discovery', () => {
     const wanted = block(1)
     const of = want(wanted)
     const waves: number[] = []
-    for (let asks = discovery.look(of, true, 0); asks !== 'full' && asks.length > 0; asks = discovery.look(of, true, 0)) {
+    for (
+      let asks = discovery.look(of, true, () => true, 0);
+      asks !== 'full' && asks.length > 0;
+      asks = discovery.look(of, true, () => true, 0)
+    ) {
       waves.push(asks.length)
       expect(asks.every(({ type }) => type === 'want-have')).toBe(true)
       for (const { peer: asked } of asks) stand(wanted, asked, 'dont-have')
@@ -42,7 +46,7 @@ describe('discovery', () => {
 
   it('[B4] asks peers of older protocols for the block itself, for the first CID and no other', () => {
     const all = [peer('old', { supportsHave: false }), peer('older', { supportsHave: false }), peer('new')]
-    const asks = (isFirst: boolean): string[] => names(discoveryOf(all).look(want(block(1)), isFirst, 0)).toSorted()
+    const asks = (isFirst: boolean): string[] => names(discoveryOf(all).look(want(block(1)), isFirst, () => true, 0)).toSorted()
     expect(asks(true)).toEqual(['want-block old', 'want-block older', 'want-have new'])
     expect(asks(false)).toEqual(['want-have new'])
   })
