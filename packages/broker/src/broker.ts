@@ -382,6 +382,7 @@ export class Broker implements ExchangeCore {
     for (const counters of [this.#total, peer.figures]) counters.dontHaves += 1
     // What was promised, asked for and then denied is not believed again for a while: a peer that takes turns would keep the want.
     const isBroken = phase === 'in-flight' && copy.promised
+    if (isBroken) (copy.owner as OpenSession).session.timedOut(peer.key, copy.sinceMs, nowMs)
     if (!isBroken && peer.standing < this.#limits.standingWantsMax) {
       moveCopy(copy, { phase: 'dont-have' }, this.#inFlight, nowMs)
       return true

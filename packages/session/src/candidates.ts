@@ -97,8 +97,13 @@ export class Candidates {
 
   /** After anything in a candidate changed that its weight is made of, besides `hit`. */
   refresh(candidate: Candidate): void {
-    const isOpen = !candidate.waiting && !this.#resting.has(candidate) && candidate.inFlight < candidate.limit && isLikely(candidate)
+    const isOpen = this.isOpen(candidate) && isLikely(candidate)
     this.#tree.set(candidate.index, isOpen ? candidate.weight(candidate.hit) : 0)
+  }
+
+  /** Whether the session may send it one more want-block now, as far as the session's own limits go. */
+  isOpen(candidate: Candidate): boolean {
+    return !candidate.waiting && !this.#resting.has(candidate) && candidate.inFlight < candidate.limit
   }
 
   /** A want-block had its time at it (B15, B17). */
@@ -178,8 +183,7 @@ export class Candidates {
       if (isLikely(candidate)) known.likely += 1
       const presence = presenceOf(stance, candidate, nowMs)
       if (presence === 0 || !candidate.peer.isUsable(nowMs)) continue
-      if (candidate.waiting || this.#resting.has(candidate) || candidate.inFlight >= candidate.limit || !hasSpace(candidate))
-        known.full = true
+      if (!this.isOpen(candidate) || !hasSpace(candidate)) known.full = true
       else known.open.push({ candidate, weight: candidate.weight(presence) * queueFactor(candidate.peer.depth) })
     }
     return known

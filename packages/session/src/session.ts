@@ -6,6 +6,7 @@ import type { SessionLimits } from './limits.ts'
 import { Partners } from './partners.ts'
 import { Potential } from './potential.ts'
 import { Search } from './search.ts'
+import { Turns } from './turns.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
 import { askAgainAtMs, asksOut, potentialOf, type Want } from './want.ts'
 import { isPromised, Wants } from './wants.ts'
@@ -67,6 +68,7 @@ export class Session {
   /** Those who delivered before they left: they come back as what they were. */
   readonly #formerly = new Set<PeerKey>()
   readonly #search: Search
+  readonly #turns: Turns
   #sequence = 0
   #newest: Want | undefined
   #inFlight = 0
@@ -80,6 +82,7 @@ export class Session {
     this.#limits = limits
     this.#ports = ports
     this.#candidates = new Candidates(limits, random)
+    this.#turns = new Turns(this.#candidates, this.#wants)
     this.#partners = new Partners(self, limits.partnersMax)
     this.#discovery = new Discovery(limits, random, ports, this.#candidates, fixedPeers, nowMs)
     this.#search = new Search(limits, random, fixedPeers === undefined, nowMs)
@@ -163,7 +166,7 @@ export class Session {
     this.#partners.remove(peer)
     const candidate = this.#candidates.get(peer)
     if (candidate === undefined) return
-    for (const want of Array.from(candidate.blocked)) this.#wants.setReady(want)
+    this.#turns.end(candidate)
     this.#candidates.remove(candidate)
     if (candidate.blocks > 0 && this.#formerly.size < this.#limits.partnersMax) this.#formerly.add(peer)
   }
@@ -186,7 +189,7 @@ export class Session {
     if (candidate === undefined) return
     candidate.waiting = false
     this.#candidates.refresh(candidate)
-    this.#unblock(candidate)
+    this.#turns.next(candidate)
   }
 
   /** The broker put a want-block of this session into the peer's queue. */
@@ -197,7 +200,7 @@ export class Session {
     candidate.inFlight += 1
     this.#candidates.refresh(candidate)
     // Where there was space for one there may be for the next in line.
-    if (!candidate.waiting && candidate.inFlight < candidate.limit) this.#unblock(candidate)
+    if (!candidate.waiting && candidate.inFlight < candidate.limit) this.#turns.next(candidate)
   }
 
   /** A want-block of this session is no longer out at the peer, whatever became of it. */
@@ -208,7 +211,7 @@ export class Session {
     if (candidate === undefined || candidate.inFlight === 0) return
     candidate.inFlight -= 1
     this.#candidates.refresh(candidate)
-    if (!candidate.waiting) this.#unblock(candidate)
+    if (!candidate.waiting) this.#turns.next(candidate)
   }
 
   /** What stands at peers for one of its wants changed. */
@@ -266,7 +269,7 @@ export class Session {
     if (candidate === undefined) return
     this.#candidates.receive(candidate)
     if (!wasPromised) this.#candidates.answer(candidate, true)
-    if (!candidate.waiting) this.#unblock(candidate)
+    if (!candidate.waiting) this.#turns.next(candidate)
   }
 
   /** A block came once more, from a peer that was asked for it before. */
@@ -282,9 +285,13 @@ export class Session {
   decide(nowMs: number): Decision | undefined {
     for (let steps = 0; steps < stepsMax; steps++) {
       const want = this.#wants.top()
-      if (want === undefined) return this.#searchNow(nowMs) ?? this.#probe(nowMs)
+      if (want === undefined) {
+        if (this.#turns.goOn()) continue
+        return this.#searchNow(nowMs) ?? this.#probe(nowMs)
+      }
       const placed = this.#place(want, nowMs)
       if (placed === 'next') continue
+      if (placed === 'stalled') this.#turns.goOn()
       return placed === 'stalled' ? (this.#searchNow(nowMs) ?? this.#whileStalled(want, nowMs)) : placed
     }
     return { kind: 'more' }
@@ -307,7 +314,7 @@ export class Session {
       if (want.state.untilMs <= nowMs) this.#wants.setReady(want)
       else nextMs = Math.min(nextMs, want.state.untilMs)
     }
-    for (const candidate of this.#candidates.wakeRested(nowMs)) if (!candidate.waiting) this.#unblock(candidate)
+    for (const candidate of this.#candidates.wakeRested(nowMs)) if (!candidate.waiting) this.#turns.next(candidate)
     nextMs = Math.min(nextMs, this.#candidates.restedAtMs)
     if (nowMs - this.#lastProgressMs >= lookEveryMs) this.#potential.lacked()
     if (this.#discovery.probeAtMs > nowMs) nextMs = Math.min(nextMs, this.#discovery.probeAtMs)
@@ -468,14 +475,6 @@ export class Session {
   /** The want that came last, where it is not on its way. */
   #idleNewest(): Want | undefined {
     return this.#newest?.state.phase === 'ready' ? this.#newest : undefined
-  }
-
-  /** The first want in line at a peer has its turn again; once it is sent, the next one. */
-  #unblock(candidate: Candidate): void {
-    for (const want of candidate.blocked) {
-      this.#wants.setReady(want)
-      return
-    }
   }
 
   /** A peer is known to have the DAG, or a part: what waits for space at others may go to it. */
