@@ -337,9 +337,9 @@ export class Broker implements ExchangeCore {
     const copy = wanted.stances.get(queue.key) ?? newCopy(wanted, queue)
     assert(copy.phase !== 'in-flight' && queue.isConnected, 'no want is sent twice to a peer, nor to one that is gone')
     const figures = [this.#total, queue.figures, member.figures]
+    const bytes = member.session.sizes.expected(wanted.cid)
     if (type === 'want-block') {
       this.#recall(wanted, queue, nowMs)
-      const bytes = member.session.averageBytes
       const deadlineMs = nowMs + queue.timing.timeoutMs(queue.inFlightBytes + bytes)
       moveCopy(copy, { phase: 'in-flight', bytes, owner: member, deadlineMs }, this.#inFlight, nowMs)
       for (const counters of figures) counters.wantBlocksSent += 1
@@ -349,7 +349,7 @@ export class Broker implements ExchangeCore {
     }
     this.#deadlines.watch(copy, this.#limits.timeoutMaxMs, nowMs)
     this.#outbox.ask(queue, type, wanted, nowMs)
-    if (type === 'want-block' && !queue.fits(member.session.averageBytes)) this.#outbox.release(queue)
+    if (type === 'want-block' && !queue.fits(bytes)) this.#outbox.release(queue)
   }
 
   /** Before another peer is asked for a block, those who denied it and would send it later are told not to. */
@@ -445,6 +445,7 @@ export class Broker implements ExchangeCore {
   #endBlock(wanted: Wanted, deliveredBy: PeerKey | undefined, nowMs: number): void {
     for (const copy of wanted.stances.values()) {
       if (copy.peer.key !== deliveredBy) this.#outbox.cancel(copy, nowMs)
+      if (copy.phase === 'have-asked') for (const { session } of wanted.members) session.unheard(copy.peer.key, nowMs)
       dropCopy(copy, this.#inFlight)
       this.#lines.freed(copy.peer)
     }

@@ -73,12 +73,12 @@ export class Lines {
   next(): Member | undefined {
     for (const queue of this.#freed) {
       const member = this.#first(queue)
-      if (member === undefined || !queue.fits(member.session.averageBytes)) {
+      if (member === undefined || !queue.fits(member.session.nextBytes)) {
         this.#freed.delete(queue)
         continue
       }
       const { bytes, wants } = this.#inFlight
-      if (wants > 0 && bytes + member.session.averageBytes > this.#limits.inFlightBytesMax) {
+      if (wants > 0 && bytes + member.session.nextBytes > this.#limits.inFlightBytesMax) {
         this.#isUsedUp = true
         return undefined
       }

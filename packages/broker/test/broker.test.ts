@@ -1,3 +1,4 @@
+import { CID } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
 import { A, asks, at, B, cancels, count, limits, lines, queue, scene, want } from './scene.ts'
 
@@ -155,6 +156,45 @@ describe('the broker with our sessions', () => {
     const sent = asks(c.decide(7))
     expect(sent.filter((ask) => ask.endsWith('A')).length).toBeGreaterThan(4)
     expect(sent.filter((ask) => ask.endsWith('B')).length).toBeGreaterThan(4)
+  })
+
+  /** Two peers, a first block from A before B has answered, and 39 more wants; then what is sent 50 ms later. */
+  function afterOvertaking(answersSoon: boolean): string[] {
+    const c = scene({ peers: [A, B] })
+    want(c, 0, 1)
+    c.decide(0)
+    c.receiveBlock(A, at(0).key, 5000, 5)
+    const sent = [...cancels(c.decide(5))]
+    want(c, 1, 40, 5)
+    sent.push(...lines(c.decide(5)))
+    c.receiveBlock(A, at(1).key, 5000, 54)
+    sent.push(...lines(c.decide(54)))
+    expect(sent.filter((line) => !line.endsWith('A'))).toEqual(['cancel 0 B'])
+    if (answersSoon) c.receivePresence(B, at(0).key, 'have', 55)
+    c.receiveBlock(A, at(2).key, 5000, 56)
+    return asks(c.decide(56)).filter((ask) => !ask.endsWith('A'))
+  }
+
+  it('[B4] asks a peer for another block whose answer the first one overtook, unless it answers soon', () => {
+    expect(afterOvertaking(false)).toEqual(['have 39 B'])
+    expect(afterOvertaking(true).filter((ask) => ask.startsWith('block')).length).toBeGreaterThan(4)
+  })
+
+  it('[B15] takes leaves for 256 KiB after a small root, so that their deadlines are not those of a root', () => {
+    const c = scene({ peers: [A] })
+    const root = CID.createV1(0x70, at(0).cid.multihash)
+    c.addWant(0, root, at(0).key, 0)
+    c.decide(0)
+    c.receiveBlock(A, at(0).key, 110, 5)
+    want(c, 1, 20, 5)
+    expect(asks(c.decide(5))).toHaveLength(8)
+    expect(queue(c, A).inFlightBytes).toBe(8 * 256 * 1024)
+    // Half a second each, where the rate is not known.
+    expect(c.wakeAtMs()).toBe(5 + limits.timeoutMinMs + 500)
+    // Raw blocks tell of raw blocks at once.
+    c.receiveBlock(A, at(1).key, 1000, 10)
+    c.decide(10)
+    expect(queue(c, A)).toMatchObject({ inFlight: 16, inFlightBytes: 7 * 256 * 1024 + 9 * 1000 })
   })
 
   it('[F41] shuts a peer out at the third block that nobody asked it for, and moves its wants', () => {

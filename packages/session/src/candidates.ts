@@ -3,6 +3,7 @@ import { Candidate } from './candidate.ts'
 import type { SessionLimits } from './limits.ts'
 import { SumTree } from './sum-tree.ts'
 import type { BlockView, PeerView, Stance } from './views.ts'
+import type { Want } from './want.ts'
 import { queueFactor, restFactor } from './weight.ts'
 
 /** With a hit rate below it a peer is asked whether it has a block before it is asked for it. */
@@ -227,6 +228,16 @@ export class Candidates {
       if (candidate !== undefined && isLikely(candidate) && !block.stances.has(candidate.peer.key)) full.push(candidate)
     }
     return full
+  }
+
+  /** Wants that wait for space at any of them, `max` at most. */
+  someBlocked(max: number): Want[] {
+    const blocked: Want[] = []
+    for (const candidate of this.#list) {
+      for (const want of candidate.blocked) if (blocked.length < max) blocked.push(want)
+      if (blocked.length >= max) break
+    }
+    return blocked
   }
 
   /** The median of what those who were tried delivered, as a factor, of a few where they are many; 0 where nobody was (B21). */

@@ -12,6 +12,8 @@ const askedMax = 4096
 const unsureMax = 16
 /** A wave that nobody answered for so long does not hold the next one back. */
 const waveAnswerMs = 1000
+/** An answer that was overtaken by a block may take so long. */
+const unheardMinMs = 50
 
 /**
  * Whom a session asks whether they have a block: for wants that no provider is
@@ -24,7 +26,10 @@ export class Discovery {
   readonly #ports: SessionPorts
   readonly #candidates: Candidates
   readonly #fixed: ReadonlySet<PeerKey> | undefined
-  readonly #asked = new Set<PeerKey>()
+  /** Those who were asked, with the time from which they may be asked again: never, but see `unheard`. */
+  readonly #asked = new Map<PeerKey, number>()
+  /** The first of these times. */
+  #reopenMs = Number.POSITIVE_INFINITY
   #wavePeers: number
   #waveAtMs = Number.NEGATIVE_INFINITY
   /** Somebody answered since the last wave. */
@@ -83,6 +88,17 @@ export class Discovery {
   }
 
   /**
+   * What the peer was asked for came from another before it answered, and our CANCEL may have come before that
+   * answer: unless it joins within twice the time that the others took, it is asked for another block.
+   */
+  unheard(peer: PeerKey, nowMs: number): void {
+    if (!this.#asked.has(peer)) return
+    const againMs = nowMs + Math.max(unheardMinMs, 2 * (nowMs - this.#waveAtMs))
+    this.#asked.set(peer, againMs)
+    this.#reopenMs = Math.min(this.#reopenMs, againMs)
+  }
+
+  /**
    * For a want that nobody who is known can deliver. Empty where nobody is left to ask; `full` where the
    * one who is left has no space. `isFirst`: nobody is known at all yet. `hasSpaceAt`: whether a want-block fits there.
    */
@@ -103,15 +119,19 @@ export class Discovery {
     return asks
   }
 
-  /** Providers are full and wants wait: the next wave, of peers that were not asked yet. */
-  widen(want: Want, nowMs: number): Ask[] {
+  /**
+   * Providers are full and wants wait: the next wave, of peers that were not asked yet, and of those unheard;
+   * not of these where blocks are small: they would send the block, and it would be a duplicate.
+   */
+  widen(want: Want, nowMs: number, isSmall = false): Ask[] {
+    if (nowMs >= this.#reopenMs && !isSmall) this.#reopen(nowMs)
     if (this.#isExhausted || !this.#isAnswered || this.#asked.size >= askedMax) {
       if (nowMs - this.#waveAtMs < waveAnswerMs || this.#isExhausted) return []
     }
     const isNew = (peer: PeerView): boolean =>
       peer.supportsHave &&
       peer.hasHaveSpace &&
-      !this.#asked.has(peer.key) &&
+      (isSmall ? !this.#asked.has(peer.key) : (this.#asked.get(peer.key) ?? 0) <= nowMs) &&
       this.#candidates.get(peer.key) === undefined &&
       this.isOpen(want.block, peer, nowMs)
     const asks = this.#walk(this.#wavePeers, isNew).map((peer): Ask => ({ peer, type: 'want-have' }))
@@ -151,11 +171,17 @@ export class Discovery {
     return asks
   }
 
+  #reopen(nowMs: number): void {
+    this.#isExhausted = false
+    this.#reopenMs = Number.POSITIVE_INFINITY
+    for (const againMs of this.#asked.values()) if (againMs > nowMs) this.#reopenMs = Math.min(this.#reopenMs, againMs)
+  }
+
   #sent(asks: readonly Ask[], nowMs: number): void {
     if (asks.length === 0) return
     this.#waveAtMs = nowMs
     this.#isAnswered = false
-    for (const { peer } of asks) if (this.#asked.size < askedMax) this.#asked.add(peer.key)
+    for (const { peer } of asks) if (this.#asked.size < askedMax) this.#asked.set(peer.key, Number.POSITIVE_INFINITY)
   }
 
   /** Whether a peer may be asked for a block now: nothing is out at it, and what it last said is long ago. */

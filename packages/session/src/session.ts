@@ -6,6 +6,7 @@ import type { SessionLimits } from './limits.ts'
 import { Partners } from './partners.ts'
 import { Potential } from './potential.ts'
 import { Search } from './search.ts'
+import { BlockSizes } from './sizes.ts'
 import { Turns } from './turns.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
 import { askAgainAtMs, asksOut, potentialOf, type Want } from './want.ts'
@@ -43,8 +44,6 @@ const linesMax = 8
 const inlineBytesMax = 1024
 /** So often a session with wants is looked at, whatever happens. */
 const lookEveryMs = 1000
-/** A block's size before anything is known of it (B15). */
-const unknownBlockBytes = 256 * 1024
 
 /**
  * One DAG's wants as a pure state machine. The broker tells it what happened
@@ -58,6 +57,10 @@ const unknownBlockBytes = 256 * 1024
  * it: space, an answer, a deadline, a peer that comes, or a time told by `wakeBy`.
  */
 export class Session {
+  /** What blocks are taken for before they are here. */
+  readonly sizes = new BlockSizes()
+  /** The same of the want that was looked at last: it may wait for space. */
+  nextBytes = 0
   readonly #limits: SessionLimits
   readonly #ports: SessionPorts
   readonly #candidates: Candidates
@@ -72,8 +75,6 @@ export class Session {
   #sequence = 0
   #newest: Want | undefined
   #inFlight = 0
-  #averageBytes = unknownBlockBytes
-  #sizesSeen = 0
   #lastProgressMs: number
   #nextLookMs = Number.POSITIVE_INFINITY
 
@@ -100,11 +101,6 @@ export class Session {
   /** Want-blocks that this session has out. */
   get inFlight(): number {
     return this.#inFlight
-  }
-
-  /** What a block is taken for before it is here, in bytes (B15). */
-  get averageBytes(): number {
-    return this.#averageBytes
   }
 
   /** Whatever is kept per want and peer. */
@@ -257,8 +253,8 @@ export class Session {
 
   /** A block came from a peer. Its want is removed. `wasPromised`: the peer had said HAVE, so that it delivers shows nothing more. */
   delivered(key: BlockKey, peer: PeerView, bytes: number, wasPromised: boolean, nowMs: number): void {
-    this.#sizesSeen += 1
-    this.#averageBytes += (bytes - this.#averageBytes) / Math.min(8, this.#sizesSeen)
+    const want = this.#wants.get(key)
+    if (want !== undefined) this.sizes.add(want.block.cid, bytes)
     this.#lastProgressMs = nowMs
     this.#search.restart(nowMs)
     this.#potential.arrived(false)
@@ -270,6 +266,11 @@ export class Session {
     this.#candidates.receive(candidate)
     if (!wasPromised) this.#candidates.answer(candidate, true)
     if (!candidate.waiting) this.#turns.next(candidate)
+  }
+
+  /** One of its wants came before the peer had answered whether it has it. */
+  unheard(peer: PeerKey, nowMs: number): void {
+    this.#discovery.unheard(peer, nowMs)
   }
 
   /** A block came once more, from a peer that was asked for it before. */
@@ -347,6 +348,7 @@ export class Session {
   /** The one decision for one want: the peer that gets it, or why nobody does now. */
   #place(want: Want, nowMs: number): Decision | 'next' | 'stalled' {
     const { block } = want
+    this.nextBytes = this.sizes.expected(block.cid)
     const owner = this.#ownerToTell(want, nowMs)
     if (owner !== undefined) {
       want.deferred = true
@@ -367,7 +369,7 @@ export class Session {
 
   readonly #hasSpace = (candidate: Candidate): boolean => {
     if (candidate.waiting || candidate.inFlight >= candidate.limit) return false
-    if (this.#ports.hasSpace(candidate.peer, this.#averageBytes)) return true
+    if (this.#ports.hasSpace(candidate.peer, this.nextBytes)) return true
     candidate.waiting = true
     this.#ports.lineUp(candidate.peer)
     this.#candidates.refresh(candidate)
@@ -378,14 +380,14 @@ export class Session {
   readonly #hasSpaceAt = (peer: PeerView): boolean => {
     const candidate = this.#candidates.get(peer.key)
     if (candidate !== undefined) return this.#hasSpace(candidate)
-    if (this.#ports.hasSpace(peer, this.#averageBytes)) return true
+    if (this.#ports.hasSpace(peer, this.nextBytes)) return true
     this.#ports.lineUp(peer)
     return false
   }
 
   /** The partner that is to fetch a block first, where it was not told yet that we want it. */
   #ownerToTell(want: Want, nowMs: number): PeerView | undefined {
-    if (want.deferred || this.#averageBytes <= inlineBytesMax) return undefined
+    if (want.deferred || this.nextBytes <= inlineBytesMax) return undefined
     const owner = this.#partners.ownerOf(want.block.key)
     if (owner === undefined || want.block.stances.has(owner.key) || !owner.isUsable(nowMs) || !owner.hasHaveSpace) return undefined
     // One that has the whole DAG is a provider like others.
@@ -399,7 +401,7 @@ export class Session {
   }
 
   #haves(want: Want, potential: number, but: Candidate | undefined, nowMs: number): Ask[] {
-    return this.#averageBytes <= inlineBytesMax ? [] : this.#discovery.unsure(want, Math.floor(potential), but, nowMs)
+    return this.sizes.expected(want.block.cid) <= inlineBytesMax ? [] : this.#discovery.unsure(want, Math.floor(potential), but, nowMs)
   }
 
   /** Nobody who is known has it: others are asked whether they do, or it is exhausted for a while. */
@@ -459,7 +461,7 @@ export class Session {
     }
     if (this.#candidates.providers > 0) {
       const newest = this.#idleNewest() ?? top
-      const asks = this.#discovery.widen(newest, nowMs)
+      const asks = this.#discovery.widen(newest, nowMs, this.sizes.expected(newest.block.cid) <= inlineBytesMax)
       if (asks.length > 0) return { kind: 'ask', want: newest, asks }
     }
     return this.#probe(nowMs)
@@ -482,12 +484,7 @@ export class Session {
     const known = this.#candidates.get(peer.key)
     const candidate = known ?? this.#candidates.add(peer, hit)
     if (known !== undefined || candidate === undefined) return candidate
-    const waiting: Want[] = []
-    for (const other of this.#candidates) {
-      for (const want of other.blocked) if (waiting.length < candidate.limit) waiting.push(want)
-      if (waiting.length >= candidate.limit) break
-    }
-    for (const want of waiting) this.#wants.setReady(want)
+    for (const want of this.#candidates.someBlocked(candidate.limit)) this.#wants.setReady(want)
     return candidate
   }
 
