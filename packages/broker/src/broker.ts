@@ -496,6 +496,5 @@ function count(counters: Counters, bytes: number): void {
 }
 
 function firstOf<T>(set: ReadonlySet<T>): T | undefined {
-  for (const value of set) return value
-  return undefined
+  return set.values().next().value
 }

@@ -2,6 +2,23 @@ import { CID } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
 import { A, asks, at, B, cancels, count, limits, lines, queue, scene, want } from './scene.ts'
 
+/** Two peers, a first block from A before B has answered, and 39 more wants; then what is sent 50 ms later. */
+function afterOvertaking(answersSoon: boolean): string[] {
+  const c = scene({ peers: [A, B] })
+  want(c, 0, 1)
+  c.decide(0)
+  c.receiveBlock(A, at(0).key, 5000, 5)
+  const sent = [...cancels(c.decide(5))]
+  want(c, 1, 40, 5)
+  sent.push(...lines(c.decide(5)))
+  c.receiveBlock(A, at(1).key, 5000, 54)
+  sent.push(...lines(c.decide(54)))
+  expect(sent.filter((line) => !line.endsWith('A'))).toEqual(['cancel 0 B'])
+  if (answersSoon) c.receivePresence(B, at(0).key, 'have', 55)
+  c.receiveBlock(A, at(2).key, 5000, 56)
+  return asks(c.decide(56)).filter((ask) => !ask.endsWith('A'))
+}
+
 describe('the broker with our sessions', () => {
   it('asks a lone peer for the block itself', () => {
     const c = scene({ peers: [A] })
@@ -157,23 +174,6 @@ describe('the broker with our sessions', () => {
     expect(sent.filter((ask) => ask.endsWith('A')).length).toBeGreaterThan(4)
     expect(sent.filter((ask) => ask.endsWith('B')).length).toBeGreaterThan(4)
   })
-
-  /** Two peers, a first block from A before B has answered, and 39 more wants; then what is sent 50 ms later. */
-  function afterOvertaking(answersSoon: boolean): string[] {
-    const c = scene({ peers: [A, B] })
-    want(c, 0, 1)
-    c.decide(0)
-    c.receiveBlock(A, at(0).key, 5000, 5)
-    const sent = [...cancels(c.decide(5))]
-    want(c, 1, 40, 5)
-    sent.push(...lines(c.decide(5)))
-    c.receiveBlock(A, at(1).key, 5000, 54)
-    sent.push(...lines(c.decide(54)))
-    expect(sent.filter((line) => !line.endsWith('A'))).toEqual(['cancel 0 B'])
-    if (answersSoon) c.receivePresence(B, at(0).key, 'have', 55)
-    c.receiveBlock(A, at(2).key, 5000, 56)
-    return asks(c.decide(56)).filter((ask) => !ask.endsWith('A'))
-  }
 
   it('[B4] asks a peer for another block whose answer the first one overtook, unless it answers soon', () => {
     expect(afterOvertaking(false)).toEqual(['have 39 B'])
