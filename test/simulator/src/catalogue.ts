@@ -5,11 +5,13 @@ import { deadPeer, healthy } from './scenarios/health.ts'
 import { manySessions, slowAndFast, twentyChildren } from './scenarios/sharing.ts'
 import { slowHonests } from './scenarios/slow-honest.ts'
 import { storm } from './scenarios/storm.ts'
+import { wans } from './scenarios/wan.ts'
 
 /** Every scenario, in the order of `--list`. */
 export const scenarios: readonly Scenario[] = [
   ...goBenchmarks,
   ...slowHonests,
+  ...wans,
   twentyChildren,
   slowAndFast,
   manySessions,

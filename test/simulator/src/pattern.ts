@@ -7,6 +7,8 @@ export type Pattern =
   | { readonly kind: 'batches'; readonly sizes: readonly number[] }
   /** As a reader: as many ahead, in order, as these bytes hold of what was not read yet; at least one. */
   | { readonly kind: 'window'; readonly bytes: number }
+  /** As a reader of a file: the nodes of each level above the leaves, level by level, then the leaves as with a window. */
+  | { readonly kind: 'file'; readonly levels: readonly number[]; readonly bytes: number }
 
 export const oneAtATime: Pattern = { kind: 'batches', sizes: [1] }
 export const batchBy10: Pattern = { kind: 'batches', sizes: [10] }
@@ -26,6 +28,7 @@ export function runPattern(
   done: (failed: number) => void
 ): () => void {
   if (pattern.kind === 'window') return readAhead(pattern.bytes, fetching, session, blocks, done)
+  if (pattern.kind === 'file') return readFile(pattern, fetching, session, blocks, done)
   const { sizes } = pattern
   const giveUps = new Set<() => void>()
   let step = 0
@@ -98,4 +101,20 @@ function readAhead(
     for (const giveUp of giveUps) giveUp()
     done(failed)
   }
+}
+
+function readFile(
+  { levels, bytes }: Pattern & { kind: 'file' },
+  fetching: Fetching,
+  session: number,
+  blocks: readonly SimulatedBlock[],
+  done: (failed: number) => void
+): () => void {
+  const [nodes, ...below] = levels
+  if (nodes === undefined) return readAhead(bytes, fetching, session, blocks, done)
+  let giveUp = runPattern({ kind: 'batches', sizes: [Infinity] }, fetching, session, blocks.slice(0, nodes), (failed) => {
+    const rest = blocks.slice(nodes)
+    giveUp = readFile({ kind: 'file', levels: below, bytes }, fetching, session, rest, (more) => done(failed + more))
+  })
+  return () => giveUp()
 }

@@ -87,7 +87,12 @@ export interface Scenario {
   /** Scenarios that run together under one name. */
   readonly family?: string
   readonly nodes: readonly NodeGroup[]
-  readonly blocks: { readonly count: number; readonly bytes: number | ((index: number) => number) }
+  readonly blocks: {
+    readonly count: number
+    readonly bytes: number | ((index: number) => number)
+    /** So many of them, the first, are inner nodes and not raw leaves. */
+    readonly innerNodes?: number
+  }
   /** Of a direction, by the groups at its ends. */
   link(from: string, to: string): LinkPlan
   readonly jobs: readonly Job[] | ((random: SeededRandom) => readonly Job[])

@@ -28,8 +28,8 @@ export class World {
   constructor(scenario: Scenario, seed: number) {
     this.#scenario = scenario
     this.random = new SeededRandom(seed)
-    const { bytes, count } = scenario.blocks
-    this.blocks = makeBlocks(count, typeof bytes === 'number' ? () => bytes : bytes)
+    const { bytes, count, innerNodes } = scenario.blocks
+    this.blocks = makeBlocks(count, typeof bytes === 'number' ? () => bytes : bytes, innerNodes)
     for (const block of this.blocks) {
       this.#byCid.set(block.cid, block)
       this.#byBlockKey.set(block.key, block)

@@ -123,7 +123,7 @@ export const bugs: readonly Bug[] = [
       let isDone = false
       return {
         receiveBlock: (peer, key, bytes, nowMs) => {
-          if (isDone || nowMs < 500) return core.receiveBlock(peer, key, bytes, nowMs)
+          if (isDone || nowMs < 300) return core.receiveBlock(peer, key, bytes, nowMs)
           isDone = true
           return { kind: 'duplicate', isAgain: false }
         }
