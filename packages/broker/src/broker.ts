@@ -2,7 +2,7 @@ import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@sha
 import type { Decision, Session, SessionOptions } from '@shardswap/session'
 import { type Copy, type Member, Wanted } from './blocks.ts'
 import { clearRemote, dropCopy, type InFlight, moveCopy, newCopy } from './copies.ts'
-import { type Counters, newCounters } from './counters.ts'
+import { countBlock, type Counters, newCounters } from './counters.ts'
 import { Deadlines } from './deadlines.ts'
 import type { BrokerLimits } from './limits.ts'
 import { Lines } from './lines.ts'
@@ -184,13 +184,13 @@ export class Broker implements ExchangeCore {
       if (copy.phase === 'in-flight') queue.timing.deliveredSequence = Math.max(queue.timing.deliveredSequence, copy.sequence)
     }
     queue.sizeBlock(bytes)
-    count(this.#total, bytes)
-    count(queue.figures, bytes)
+    countBlock(this.#total, bytes)
+    countBlock(queue.figures, bytes)
     const wasPromised = copy?.promised === true
     const members = [...wanted.members] as OpenSession[]
     this.#endBlock(wanted, key, nowMs)
     for (const member of members) {
-      count(member.figures, bytes)
+      countBlock(member.figures, bytes)
       member.session.delivered(block, queue, bytes, wasPromised, nowMs)
       this.#awake.add(member)
     }
@@ -488,11 +488,6 @@ export class Broker implements ExchangeCore {
     const id = queue.past.get(block)?.session
     return id === undefined ? undefined : this.#sessions.get(id)
   }
-}
-
-function count(counters: Counters, bytes: number): void {
-  counters.blocks += 1
-  counters.bytes += bytes
 }
 
 function firstOf<T>(set: ReadonlySet<T>): T | undefined {

@@ -16,3 +16,9 @@ export function newCounters(): Counters {
     unaskedBlocks: 0
   }
 }
+
+/** A block came. */
+export function countBlock(counters: Counters, bytes: number): void {
+  counters.blocks += 1
+  counters.bytes += bytes
+}

@@ -402,7 +402,7 @@ export abstract class Baseline extends Hooks implements ExchangeCore {
     if (ask.sentAtMs === undefined || ask.answered) return
     ask.answered = true
     const latencyMs = nowMs - ask.sentAtMs
-    ask.peer.timing.sampleLatency(latencyMs)
+    ask.peer.timing.sampleLatency(latencyMs, 0)
     this.answered(ask, latencyMs)
   }
 

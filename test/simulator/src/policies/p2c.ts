@@ -27,7 +27,7 @@ export class P2c extends Choosing {
   }
 
   protected override askTimedOut(ask: Ask, nowMs: number): void {
-    if (ask.sentAtMs !== undefined) ask.peer.timing.sampleLatency(nowMs - ask.sentAtMs)
+    if (ask.sentAtMs !== undefined) ask.peer.timing.sampleLatency(nowMs - ask.sentAtMs, 0)
     super.askTimedOut(ask, nowMs)
   }
 }
