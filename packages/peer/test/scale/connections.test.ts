@@ -23,13 +23,15 @@ it(
 )
 
 // Pings every 5 ms, where the default is 30 s: three seconds have as many as five hours.
+const intervalMs = 5
 const forMs = isFull ? 60_000 : 3000
 
 it('[F25] an idle connection that is kept alive all the time costs nothing', { timeout: workMs }, async () => {
-  const findings = await scale('keepAlive', { intervalMs: 5, warmUpMs: 1000, forMs })
+  const findings = await scale('keepAlive', { intervalMs, warmUpMs: 1000, forMs })
   expectClean(findings)
   expect(findings.counts['open']).toBe(1)
-  expect(more(findings, 2)).toEqual({})
+  // Some pings are always on their way; what each of them left behind would be fifty times as much.
+  expect(more(findings, forMs / intervalMs / 50)).toEqual({})
   const [early = 0, end = 0] = findings.liveBytes
   expect(end).toBeLessThan(early * 1.05)
 })
