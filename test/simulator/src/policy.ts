@@ -7,6 +7,8 @@ export type Rule =
   | 'commands'
   /** Invariant 3: never more want-blocks in flight at a peer than `queueWantsMax`. */
   | 'limits'
+  /** B11–B13: N want-blocks of a session at a new peer, more as it delivers. */
+  | 'session-limits'
   /** Invariant 4: no want stands twice at one peer. */
   | 'one-at-a-peer'
   /** B15: what had its time at a peer is cancelled there before it is asked for again. */

@@ -2,6 +2,7 @@ import type { Arrival, Command, ExchangeCore, SessionId, WantEntry } from '@shar
 import { type BlockKey, type PeerKey, wantsPerPeerMax } from '@shardswap/interface'
 import type { Watch } from '../nodes/watch.ts'
 import type { Rule } from '../policy.ts'
+import { SessionLimits } from './session-limits.ts'
 import { Stands } from './stands.ts'
 import { Turns } from './turns.ts'
 import { Violation } from './violation.ts'
@@ -20,7 +21,8 @@ const roundingMax = 1e-6
 export class Checker implements Watch {
   readonly #core: ExchangeCore
   readonly #exempt: ReadonlySet<Rule>
-  readonly #stands = new Stands()
+  readonly #sessionLimits = new SessionLimits()
+  readonly #stands = new Stands((peer, key) => this.#sessionLimits.closed(peer, key))
   readonly #turns = new Turns()
   #decisions = 0
 
@@ -53,6 +55,7 @@ export class Checker implements Watch {
 
   block(peer: PeerKey, key: BlockKey, arrival: Arrival, waits: boolean): void {
     this.#stands.remove(peer, key)
+    if (arrival.kind !== 'unasked') this.#sessionLimits.delivered(peer, key, arrival.kind === 'wanted' ? arrival.sessions : [])
     if (waits !== (arrival.kind === 'wanted')) {
       const who = waits ? 'somebody waits' : 'nobody waits'
       this.#broken('wants-end', `a block came from ${peer} for which ${who}, and the core calls it ${arrival.kind}`)
@@ -125,6 +128,12 @@ export class Checker implements Watch {
       this.#broken('backups', `want-block for ${peer} while ${[...others].join(', ')} has its time for the same block`)
     }
     this.#stands.add(peer, key, type)
+    const sessions = this.#turns.wanters(key)
+    this.#sessionLimits.asked(sessions, peer, key)
+    const [session, another] = sessions
+    if (type === 'have' || session === undefined || another !== undefined) return
+    const excess = this.#sessionLimits.sent(session, peer, key)
+    if (excess !== undefined) this.#broken('session-limits', excess)
     this.#turns.sent(key)
   }
 

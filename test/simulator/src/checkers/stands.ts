@@ -22,6 +22,12 @@ export class Stands {
   readonly copies = new Map<BlockKey, Set<PeerKey>>()
   /** Lines of each key that are open, of both types. */
   readonly open = new Map<BlockKey, number>()
+  readonly #closed: (peer: PeerKey, key: BlockKey) => void
+
+  /** `closed` is told of each want-block that is open no more. */
+  constructor(closed: (peer: PeerKey, key: BlockKey) => void) {
+    this.#closed = closed
+  }
 
   connect(peer: PeerKey, supportsHave: boolean): void {
     const stand = this.peers.get(peer)
@@ -76,6 +82,7 @@ export class Stands {
     else this.open.delete(key)
     if (line.type === 'have') return
     stand.inFlight -= 1
+    this.#closed(peer, key)
     const copies = this.copies.get(key)
     copies?.delete(peer)
     if (copies?.size === 0) this.copies.delete(key)

@@ -23,6 +23,10 @@ export class Turns {
     return this.#wanters.size
   }
 
+  wanters(key: BlockKey): readonly SessionId[] {
+    return [...(this.#wanters.get(key) ?? [])]
+  }
+
   isWanted(key: BlockKey): boolean {
     return this.#wanters.has(key)
   }

@@ -28,8 +28,8 @@ function baseline(
   return {
     name,
     summary,
-    // Only ours takes turns among sessions, and cancels before it asks the same peer again.
-    exempt: ['fair-turns', 'cancels', ...exempt],
+    // Only ours takes turns among sessions, cancels before it asks the same peer again, and starts with few wants.
+    exempt: ['fair-turns', 'cancels', 'session-limits', ...exempt],
     create: (options) => make(options.deadlines === 'ours' ? ours : own, options)
   }
 }
@@ -53,7 +53,7 @@ export const baselines: readonly Policy[] = [
   {
     name: 'one-want-block',
     summary: 'one want-block to the likeliest peer and want-haves to the others, as boxo does',
-    exempt: ['commands', 'fair-turns', 'cancels', 'limits', 'one-at-a-peer', 'backups'],
+    exempt: ['commands', 'fair-turns', 'cancels', 'limits', 'session-limits', 'one-at-a-peer', 'backups'],
     create: ({ random, deadlines, queuesInProcess }) =>
       new OneWantBlock({ random, deadlines: deadlines === 'ours' ? ours : undefined, queuesInProcess, mergeShare })
   },
@@ -87,7 +87,7 @@ export const baselines: readonly Policy[] = [
   {
     name: 'oracle',
     summary: 'the peer from which the block will be here first, by foresight',
-    exempt: ['fair-turns', 'limits'],
+    exempt: ['fair-turns', 'cancels', 'session-limits', 'limits'],
     create: ({ world, deadlines }) => new Oracle(deadlines === 'ours' ? ours : foreseen(world), world)
   }
 ]

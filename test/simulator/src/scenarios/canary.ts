@@ -88,7 +88,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a peer gets the wants of another, whatever its limit',
-    breaks: ['limits'],
+    breaks: ['limits', 'session-limits'],
     plant: (core) =>
       speech(core, (commands) =>
         commands.map((command) =>
