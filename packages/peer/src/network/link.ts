@@ -129,6 +129,11 @@ export class PeerLink {
     if (this.#changes.size > 0 || this.#ports.standing().length > 0) void this.#ready()
   }
 
+  /** Something came from the peer: whatever became of streams before, it can be reached. */
+  heard(): void {
+    this.#failures = 0
+  }
+
   /** A connection of the peer's went while another stays: what it had written to it is lost, and only asking again shows what. */
   retell(): void {
     if (this.#stream === undefined || this.#ports.standing().length === 0) return

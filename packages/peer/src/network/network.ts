@@ -261,6 +261,7 @@ export class Network {
     const reader: FrameReader = new FrameReader(stream, {
       onBytes: (bytes) => {
         this.#health.heard(connection)
+        peer.link.heard()
         this.#events.onBytes(key, bytes)
         this.#boundPartials(peer, reader)
       },
