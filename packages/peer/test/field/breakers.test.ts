@@ -124,7 +124,7 @@ it('a peer whose resets follow each other, and that delivers between them, keeps
   const connection = await raw.dial(address(ours))
   const known = byCid(all)
   raw.onMessage = ({ entries }) => {
-    const [first] = entries.filter(({ cancel }) => !cancel)
+    const first = entries.find(({ cancel }) => cancel !== true)
     if (first === undefined) return
     const answer = async (): Promise<void> => {
       const stream = await openStream(connection)
