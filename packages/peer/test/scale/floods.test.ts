@@ -37,7 +37,7 @@ const grownBytesMax = 1536 * (limits.wantsMax + 2 * limits.presencesMax + limits
 const rounds = isFull ? 10 : 2
 
 it(
-  `[F20] ${rounds}00,000 wants of every kind from 50 identities that read no answer stay in the common limits`,
+  `[F20] ${(rounds * 100_000).toLocaleString('en')} wants of every kind from 50 identities that read no answer stay in the common limits`,
   { timeout: workMs },
   async () => {
     const peer = await PeerChild.start(limits)
