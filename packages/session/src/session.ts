@@ -448,12 +448,13 @@ export class Session {
 
   /** Every provider is full: promised wants may still fit, the rest learns where it is, and more providers are looked for. */
   #whileStalled(top: Want, nowMs: number): Decision | undefined {
-    let looked = 0
+    let left = stepsMax
     for (const want of this.#wants.promised) {
-      if (looked++ >= stepsMax) return { kind: 'more' }
-      if (want === top) continue
-      const placed = this.#place(want, nowMs)
+      if (left-- === 0) break
+      const placed = want === top ? 'stalled' : this.#place(want, nowMs)
       if (typeof placed !== 'string') return placed
+      // There is more to look at only where looking changes anything: else it would go on for ever.
+      if (placed === 'next') return { kind: 'more' }
     }
     if (top.state.phase === 'ready' && asksOut(top) === 0 && this.#candidates.size > 1) {
       const asks = this.#haves(top, this.#potential.value, undefined, nowMs)
