@@ -29,8 +29,6 @@ export interface Sending {
 
 const pendingBytesMax = 2 ** 31 - 1
 const identityHash = 0x00
-/** Each further so many milliseconds that a store takes for an envelope let one more be read beside it. */
-const storeFastMs = 4
 /** HAVE and DONT_HAVE that an envelope may have, however many are being written. */
 const presencesAlways = 16
 
@@ -40,11 +38,13 @@ const presencesAlways = 16
  *
  * A want's way: `message` → `takeLookups` → `lookedUp` → `nextEnvelope` →
  * `blocksRead` → `startSend` → `sent`. Peers take turns by envelopes. A peer
- * has at most one envelope being written and one that is read and waits, or `envelopesReadMax` whose blocks are being read; together all
- * envelopes hold at most `responseBytesMax`: a quarter of it is for peers
- * whose last send was slow, the rest for the others, so that neither waits for
- * the other. Where it is scarce, an envelope gets an eighth of what is left, so
- * some is always left, and one prepared ahead leaves half of it alone.
+ * has at most one envelope being written; behind it some are read ahead, so that
+ * a store that takes long to answer fills a fast link all the same, and leave in
+ * order, small ones that are ready as one. Together all envelopes hold at most
+ * `responseBytesMax`: a quarter of it is for peers whose last send was slow, the
+ * rest for the others, so that neither waits for the other. Where it is scarce,
+ * an envelope gets an eighth of what is left, so some is always left, and what is
+ * read ahead leaves half of it alone.
  */
 export class Engine {
   readonly #limits: ServeLimits
@@ -70,8 +70,6 @@ export class Engine {
   #lookupsWaiting = 0
   #presencesSending = 0
   readonly #responseBytes = { fast: 0, slow: 0 }
-  /** What reading an envelope takes, smoothed. */
-  #readMs = 0
   #order = 0
   #blocksSent = 0
   #bytesSent = 0
@@ -185,39 +183,40 @@ export class Engine {
     }
     const ledger = wants[0]?.ledger
     if (!ledger || ledger.dropped) return
-    const { envelopeBytesTarget, envelopeBlocksMax } = this.#limits
-    if (ledger.queuedBytes >= envelopeBytesTarget || ledger.queuedBlocks >= envelopeBlocksMax) ledger.ripe = true
     this.#offer(ledger)
   }
 
-  /** The envelope whose blocks are to be read next, or undefined where no peer may have one now. */
-  nextEnvelope(): Envelope | undefined {
+  /**
+   * The envelope whose blocks are to be read next, or undefined where no peer may have one now.
+   * While nothing more can be read, `canRead` is false: then only one that needs no reading is given.
+   */
+  nextEnvelope(canRead = true): Envelope | undefined {
     // One that waits for room keeps its turn: else small blocks would pass a large one for ever.
-    const full = { fast: false, slow: false }
+    const full = { fast: !canRead, slow: !canRead }
     for (const ledger of this.#toServe) {
       const pool = ledger.slow ? 'slow' : 'fast'
-      const first = ledger.firstQueued
-      if (first !== undefined && !full[pool]) {
+      const readableBytes = full[pool] ? undefined : ledger.readableBytes
+      if (readableBytes !== undefined) {
+        const isAhead = ledger.hasEnvelope
         const poolBytes = this.#limits.responseBytesMax * (pool === 'slow' ? 0.25 : 0.75)
         // What is read ahead leaves half to those who have nothing yet.
-        const roomBytes = poolBytes / (ledger.isBusy ? 2 : 1) - this.#responseBytes[pool]
-        const needBytes = first.sizeBytes ?? 0
+        const roomBytes = poolBytes / (isAhead ? 2 : 1) - this.#responseBytes[pool]
+        const needBytes = ledger.firstQueued?.sizeBytes ?? 0
         if (needBytes <= roomBytes) {
-          const share = Math.min(this.#limits.envelopeBytesTarget, Math.floor(roomBytes / 8))
+          const share = Math.min(ledger.pace.targetBytes, readableBytes, Math.floor(roomBytes / 8))
           return this.#prepare(ledger, pool, ledger.takeBlocks(Math.max(needBytes, share)))
         }
-        full[pool] = !ledger.isBusy
+        full[pool] = !isAhead
       }
-      // Announcements need no room.
-      if (!ledger.isBusy && ledger.owesAnnouncements) return this.#prepare(ledger, pool, [])
+      // Announcements need no room; where blocks are on their way, they leave with those.
+      if (!ledger.hasEnvelope && ledger.owesAnnouncements) return this.#prepare(ledger, pool, [])
     }
     return undefined
   }
 
-  /** All blocks of the envelope are read, or found missing, so long after `nextEnvelope` gave it. */
-  blocksRead(envelope: Envelope, tookMs: number): void {
+  /** All blocks of the envelope are read, or found missing. */
+  blocksRead(envelope: Envelope): void {
     envelope.ready = true
-    if (envelope.wants.length > 0) this.#readMs += (tookMs - this.#readMs) / 8
     if (envelope.discarded) this.#release(envelope)
   }
 
@@ -225,45 +224,26 @@ export class Engine {
   startSend(peer: PeerKey, nowMs: number): Sending | undefined {
     const ledger = this.#ledgers.get(peer)
     if (!ledger || ledger.sending) return undefined
-    for (let envelope = ledger.prepared[0]; envelope?.ready === true; envelope = ledger.prepared[0]) {
-      ledger.prepared.shift()
-      const sending = this.#fill(ledger, envelope, nowMs)
-      if (sending) return sending
-    }
-    return undefined
-  }
-
-  /** The message of an envelope whose blocks are read; nothing where none of them is wanted any more. */
-  #fill(ledger: Ledger, envelope: Envelope, nowMs: number): Sending | undefined {
-    const blocks: AnsweredBlock[] = []
-    for (const [index, want] of envelope.wants.entries()) {
-      if (want.state !== 'reading') continue
-      const bytes = envelope.blocks[index]
-      if (bytes === undefined) {
-        ledger.readMissed(want)
-        continue
+    for (;;) {
+      const envelope = ledger.takeReady()
+      if (!envelope) break
+      const blocks = blocksOf(envelope)
+      envelope.announcements = ledger.takeAnnouncements(this.#presencesNow())
+      this.#presencesSending += envelope.announcements.length
+      if (!ledger.owes) ledger.ripe = false
+      if (blocks.length > 0 || envelope.announcements.length > 0) {
+        ledger.sending = envelope
+        envelope.startedMs = nowMs
+        this.#offer(ledger)
+        const presences = envelope.announcements.map(({ cid, presence }) => ({ cid, presence }))
+        const message = { blocks, presences, pendingBytes: Math.min(ledger.pendingBytes, pendingBytesMax) }
+        return { envelope, message, bytes: envelope.bytesSent + presences.length * 64 }
       }
-      want.state = 'sending'
-      blocks.push({ cid: want.cid, bytes })
-      envelope.bytesSent += bytes.length
-    }
-    // The message has them; nothing else keeps them once it is written.
-    envelope.blocks = []
-    envelope.blocksSent = blocks.length
-    envelope.announcements = ledger.takeAnnouncements(this.#presencesNow())
-    this.#presencesSending += envelope.announcements.length
-    if (!ledger.owes) ledger.ripe = false
-    if (blocks.length === 0 && envelope.announcements.length === 0) {
+      // All of it was cancelled.
       this.#release(envelope)
-      this.#offer(ledger)
-      return undefined
     }
-    ledger.sending = envelope
-    envelope.startedMs = nowMs
     this.#offer(ledger)
-    const presences = envelope.announcements.map(({ cid, presence }) => ({ cid, presence }))
-    const message = { blocks, presences, pendingBytes: Math.min(ledger.queuedBytes, pendingBytesMax) }
-    return { envelope, message, bytes: envelope.bytesSent + presences.length * 64 }
+    return undefined
   }
 
   /** The link's answer. Returns when to `rearm` the peer, in milliseconds from now; undefined: not by a timer. */
@@ -276,6 +256,7 @@ export class Engine {
     ledger.sending = undefined
     ledger.slow = !ok || nowMs - envelope.startedMs > this.#limits.sendSlowMs
     if (ok) {
+      ledger.pace.sent(envelope.bytesSent, nowMs - envelope.startedMs)
       ledger.failures = 0
       for (const want of envelope.wants) ledger.written(want)
       for (const item of envelope.announcements) if (item.want && item.presence === 'have') ledger.written(item.want)
@@ -283,7 +264,7 @@ export class Engine {
       return undefined
     }
     this.#takeBack(envelope)
-    for (const prepared of Array.from(ledger.prepared)) this.#discard(prepared)
+    this.#discardAhead(ledger)
     ledger.resting = true
     ledger.ripe = true
     this.#offer(ledger)
@@ -365,14 +346,17 @@ export class Engine {
       pool,
       ready: wants.length === 0,
       discarded: false,
+      released: false,
       announcements: [],
       blocksSent: 0,
       bytesSent: 0,
       startedMs: 0
     }
     this.#responseBytes[pool] += bytes
-    ledger.prepared.push(envelope)
-    // Its turn is over; where its next envelope may be read as well, it goes to the end of the line.
+    ledger.prepare(envelope)
+    // What comes from now on is another answer.
+    if (!ledger.owes) ledger.ripe = false
+    // The next has its turn.
     this.#toServe.delete(ledger)
     this.#offer(ledger)
     return envelope
@@ -380,15 +364,8 @@ export class Engine {
 
   /** Puts the ledger into the line of those who may get an envelope, at its end, or takes it out. */
   #offer(ledger: Ledger): void {
-    const { envelopeBytesTarget, envelopeBlocksMax, envelopesReadMax } = this.#limits
-    const [first] = ledger.prepared
-    // Several are read at once where the store is slow; one that is read waits alone.
-    const readAtOnce = Math.min(envelopesReadMax, 1 + Math.floor(this.#readMs / storeFastMs))
-    const hasPlace = first === undefined || (!first.ready && ledger.prepared.length < readAtOnce)
-    const open = ledger.ripe && ledger.owes && !ledger.resting && !ledger.dropped && hasPlace
-    // While one is read or written, the next is read ahead if it is at least half of one.
-    const worth = !ledger.isBusy || ledger.queuedBytes * 2 >= envelopeBytesTarget || ledger.queuedBlocks * 2 >= envelopeBlocksMax
-    if (open && worth) this.#toServe.add(ledger)
+    const isDue = ledger.readableBytes !== undefined || (ledger.owesAnnouncements && !ledger.hasEnvelope)
+    if ((ledger.ripe || ledger.isFull) && isDue && !ledger.resting && !ledger.dropped) this.#toServe.add(ledger)
     else this.#toServe.delete(ledger)
   }
 
@@ -397,20 +374,22 @@ export class Engine {
     for (const item of envelope.announcements) envelope.ledger.putBackAnnouncement(item)
   }
 
-  /** Gives up an envelope that was not sent; its wants wait again. */
-  #discard(envelope: Envelope): void {
-    const { prepared } = envelope.ledger
-    prepared.splice(prepared.indexOf(envelope), 1)
-    envelope.discarded = true
-    this.#takeBack(envelope)
-    if (envelope.ready) this.#release(envelope)
+  /** Gives up the envelopes that were not sent; their wants wait again. */
+  #discardAhead(ledger: Ledger): void {
+    for (const envelope of ledger.takeAhead()) {
+      envelope.discarded = true
+      this.#takeBack(envelope)
+      if (envelope.ready) this.#release(envelope)
+    }
   }
 
   #release(envelope: Envelope): void {
+    assert(!envelope.released, 'no envelope is released twice')
+    envelope.released = true
     this.#responseBytes[envelope.pool] -= envelope.bytes
     this.#presencesSending -= envelope.announcements.length
     envelope.blocks = []
-    assert(this.#responseBytes[envelope.pool] >= 0, 'no envelope is released twice')
+    assert(this.#responseBytes[envelope.pool] >= 0, 'no more is released than was read')
   }
 
   #credit(envelope: Envelope): void {
@@ -447,11 +426,31 @@ export class Engine {
     this.#lookupsWaiting -= ledger.lookups.length
     ledger.lookups = []
     ledger.clear()
-    for (const prepared of Array.from(ledger.prepared)) this.#discard(prepared)
+    this.#discardAhead(ledger)
     this.#toLookUp.delete(ledger)
     this.#toServe.delete(ledger)
     this.#ledgers.delete(ledger.peer)
   }
+}
+
+/** Blocks of an envelope that still go, from now on the message's; a want whose block was missing is answered so. */
+function blocksOf(envelope: Envelope): AnsweredBlock[] {
+  const blocks: AnsweredBlock[] = []
+  for (const [index, want] of envelope.wants.entries()) {
+    if (want.state !== 'reading') continue
+    const bytes = envelope.blocks[index]
+    if (bytes === undefined) {
+      envelope.ledger.readMissed(want)
+      continue
+    }
+    want.state = 'sending'
+    blocks.push({ cid: want.cid, bytes })
+    envelope.bytesSent += bytes.length
+  }
+  // Nothing else keeps them once they are written.
+  envelope.blocks = []
+  envelope.blocksSent = blocks.length
+  return blocks
 }
 
 /** Marks (1) the `count` entries of highest priority, earlier ones first among equals. */

@@ -1,6 +1,7 @@
 import { assert } from '@shardswap/interface'
 import type { PeerKey } from '@shardswap/interface'
 import type { ServeLimits } from './limits.ts'
+import { Pace } from './pace.ts'
 import type { Share } from './share.ts'
 import type { AskedEntry } from './types.ts'
 import { cidKey, WantQueue } from './want.ts'
@@ -41,10 +42,13 @@ export class Ledger {
   readonly #missing = new Set<Want>()
   readonly #queue = new WantQueue()
   readonly #announcements = new Map<CidKey, Announcement>()
-  /** The envelope whose blocks are being read or wait in memory, and the one being written. */
-  readonly prepared: Envelope[] = []
+  /** Envelopes whose blocks are being read or wait in memory, in the order in which they leave. */
+  readonly #ahead: Envelope[] = []
+  #aheadBytes = 0
+  /** The envelope being written. */
   sending: Envelope | undefined = undefined
-  /** Something may be sent now: a message's wants are all looked up, or an envelope is full. */
+  readonly pace: Pace
+  /** Something may be sent now, even if it fills no envelope: a message's wants are all looked up, or a block arrived. */
   ripe = false
   /** No send until a timer, a message or a connection says so: the last one failed. */
   resting = false
@@ -60,15 +64,31 @@ export class Ledger {
     this.#limits = limits
     this.#index = index
     this.#shares = shares
+    this.pace = new Pace(limits)
   }
 
   get idle(): boolean {
-    return this.wants.size === 0 && this.arrived.size === 0 && this.prepared.length === 0 && !this.sending && !this.owes
+    return this.wants.size === 0 && this.arrived.size === 0 && !this.hasEnvelope && !this.owes
   }
 
-  /** An envelope of its is being read, waits or is written. */
-  get isBusy(): boolean {
-    return this.sending !== undefined || this.prepared.length > 0
+  /** An envelope is being read, waits or is being written. */
+  get hasEnvelope(): boolean {
+    return this.#ahead.length > 0 || this.sending !== undefined
+  }
+
+  /** Bytes of blocks that wait for the peer, those in memory among them. */
+  get pendingBytes(): number {
+    return this.#queue.bytes + this.#aheadBytes
+  }
+
+  /** Bytes that may be read now; undefined where none is queued or too much is ahead already. */
+  get readableBytes(): number | undefined {
+    const first = this.#queue.first()
+    if (first === undefined) return undefined
+    if (this.#ahead.length === 0) return Infinity
+    // For a slow one a second envelope in memory would only lie there.
+    const leftBytes = this.#ahead.length < (this.slow ? 1 : this.#limits.envelopesAheadMax) ? this.pace.aheadBytes - this.#aheadBytes : 0
+    return (first.sizeBytes ?? 0) <= leftBytes ? leftBytes : undefined
   }
 
   /** Blocks or announcements wait. */
@@ -80,8 +100,9 @@ export class Ledger {
     return this.#announcements.size > 0
   }
 
-  get queuedBlocks(): number {
-    return this.#queue.length
+  /** What is queued fills an envelope. */
+  get isFull(): boolean {
+    return this.#queue.bytes >= this.pace.targetBytes || this.#queue.length >= this.#limits.envelopeBlocksMax
   }
 
   get queuedBytes(): number {
@@ -130,6 +151,8 @@ export class Ledger {
     if (want.state !== 'reading') return
     want.sizeBytes = undefined
     this.#answer(want)
+    // It may be denied, and where too many are for one message, also in the next.
+    this.ripe = true
   }
 
   /** Frees the want and whatever waits for it. */
@@ -164,6 +187,47 @@ export class Ledger {
     const wants = this.#queue.take(bytesMax, this.#limits.envelopeBlocksMax)
     for (const want of wants) want.state = 'reading'
     return wants
+  }
+
+  /** The envelope is the last of those that leave. */
+  prepare(envelope: Envelope): void {
+    this.#ahead.push(envelope)
+    this.#aheadBytes += envelope.bytes
+  }
+
+  /** What may leave now: the first envelope, if it is read, and with it what is read behind it and fits one message. */
+  takeReady(): Envelope | undefined {
+    const first = this.#takeFirst()
+    if (first === undefined) return undefined
+    const { wants, blocks } = first
+    const all = [...wants]
+    for (;;) {
+      const next = this.#ahead[0]
+      if (next === undefined || next.pool !== first.pool) break
+      if (first.bytes + next.bytes > this.pace.targetBytes || all.length + next.wants.length > this.#limits.envelopeBlocksMax) break
+      if (this.#takeFirst() === undefined) break
+      first.bytes += next.bytes
+      all.push(...next.wants)
+      blocks.push(...next.blocks)
+      next.blocks = []
+      next.released = true
+    }
+    first.wants = all
+    return first
+  }
+
+  /** Gives up what is read ahead. */
+  takeAhead(): Envelope[] {
+    this.#aheadBytes = 0
+    return this.#ahead.splice(0)
+  }
+
+  #takeFirst(): Envelope | undefined {
+    const first = this.#ahead[0]
+    if (first?.ready !== true) return undefined
+    this.#ahead.shift()
+    this.#aheadBytes -= first.bytes
+    return first
   }
 
   /** Takes the announcements that leave now. */

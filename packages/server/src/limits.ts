@@ -10,12 +10,24 @@ export interface ServeLimits {
   readonly haveReplaceBytesMax: number
   /** The largest block that fits a message with what surrounds it; of a larger one we say DONT_HAVE. */
   readonly blockBytesServedMax: number
-  /** Bytes of blocks that one envelope aims at; its last block may not pass it unless it is the only one. */
+  /** Bytes of blocks that one envelope aims at on a fast link; its last block may not pass it unless it is the only one. */
   readonly envelopeBytesTarget: number
+  /** The same for a peer of which nothing is known yet, and on the slowest link. */
+  readonly envelopeBytesMin: number
+  /** A message should leave in this time: sends that take no longer let the next messages grow … */
+  readonly sendPaceMinMs: number
+  /** … and those that take longer than this let them shrink. */
+  readonly sendPaceMaxMs: number
+  /** So many messages of one size must have left quickly before the size doubles … */
+  readonly sendsPerDoubling: number
+  /** … and so many in a row slowly before it shrinks. */
+  readonly slowSendsPerShrink: number
   /** Blocks in one envelope: while the client takes in one of small blocks, the next is made. */
   readonly envelopeBlocksMax: number
-  /** Envelopes of one peer whose blocks are being read at a time: a slow store is asked for all of them at once. */
-  readonly envelopesReadMax: number
+  /** Envelopes of one peer that are read, or wait in memory, behind the one that is written. */
+  readonly envelopesAheadMax: number
+  /** Bytes of blocks in them. */
+  readonly readAheadBytesPerPeerMax: number
   /** Bytes of blocks in memory, read and not yet written, over all peers. */
   readonly responseBytesMax: number
   /** HAVE and DONT_HAVE waiting for one peer; further DONT_HAVEs are not sent. */
@@ -57,8 +69,14 @@ export const defaultServeLimits: ServeLimits = {
   haveReplaceBytesMax: 1024,
   blockBytesServedMax: messageBytesMax - 256,
   envelopeBytesTarget: 512 * 1024,
+  envelopeBytesMin: 16 * 1024,
+  sendPaceMinMs: 20,
+  sendPaceMaxMs: 50,
+  sendsPerDoubling: 4,
+  slowSendsPerShrink: 3,
   envelopeBlocksMax: 256,
-  envelopesReadMax: 8,
+  envelopesAheadMax: 16,
+  readAheadBytesPerPeerMax: 4 * 1024 * 1024,
   responseBytesMax: 64 * 1024 * 1024,
   presencesPerPeerMax: 8192,
   presencesMax: 65_536,
@@ -101,8 +119,11 @@ export function verifyServeLimits(limits: Partial<ServeLimits> = {}): ServeLimit
   if (all.wantsMax < all.wantsPerPeerMax || all.presencesMax < all.presencesPerPeerMax) {
     throw new InvalidParametersError('wantsMax and presencesMax must not be below what one peer may have')
   }
-  if (all.sendTimeoutMinMs > all.sendTimeoutMaxMs) {
-    throw new InvalidParametersError('sendTimeoutMinMs must not be above sendTimeoutMaxMs')
+  for (const [low, high] of [
+    ['sendTimeoutMinMs', 'sendTimeoutMaxMs'],
+    ['sendPaceMinMs', 'sendPaceMaxMs']
+  ] as const) {
+    if (all[low] > all[high]) throw new InvalidParametersError(`${low} must not be above ${high}`)
   }
   return all
 }

@@ -80,16 +80,18 @@ export interface Announcement {
 /** One message on its way to one peer: blocks that are read first, and what is announced with them. */
 export interface Envelope {
   readonly ledger: Ledger
-  readonly wants: readonly Want[]
+  wants: readonly Want[]
   /** The bytes of each want's block, once read; undefined where it turned out to be missing. */
   blocks: (Uint8Array | undefined)[]
   /** What it counts against `responseBytesMax`, and in which part of it. */
-  readonly bytes: number
+  bytes: number
   readonly pool: 'fast' | 'slow'
   /** All blocks are read. */
   ready: boolean
   /** Given up before it was sent: its blocks are let go as soon as they are read. */
   discarded: boolean
+  /** Its bytes count no more. */
+  released: boolean
   /** Set when it is handed to the link. */
   announcements: readonly Announcement[]
   blocksSent: number

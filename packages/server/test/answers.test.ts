@@ -181,7 +181,7 @@ describe('how a want lives on', () => {
   })
 
   it('a cancel frees what stands, what is queued and what is read but not sent', async () => {
-    const scene = new Scene({ envelopeBytesTarget: 4000 })
+    const scene = new Scene({ envelopeBytesTarget: 4000, envelopesAheadMax: 1 })
     const all = await blocks(6, 2000)
     const [missing] = await blocks(1, 2000, 100)
     scene.store.put(...all)

@@ -34,13 +34,13 @@ it('nothing is credited; everything is sent again, a bounded number of times', a
 })
 
 it('what was read ahead is let go, and read again', async () => {
-  const scene = new Scene({ sendTriesMax: 1, envelopeBytesTarget: 4000 })
+  const scene = new Scene({ sendTriesMax: 1, envelopeBytesTarget: 4000, envelopesAheadMax: 2 })
   const all = await blocks(8, 2000)
   scene.store.put(...all)
   scene.hold(alice)
   scene.outcome = () => false
   scene.ask(alice, ...all.map(({ cid }) => want(cid)))
-  expect(scene.engine.gauges().responseBytes).toBe(8000)
+  expect(scene.engine.gauges().responseBytes).toBe(12_000)
   scene.release(alice)
   scene.settle()
   expect(scene.sent.length).toBe(1)

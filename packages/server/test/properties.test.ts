@@ -100,13 +100,17 @@ function cancels(peer: (typeof peers)[number], index: number): Event {
   return (scene) => scene.tell(peer, message([cancel(at(index).cid)]))
 }
 
-it('whatever happens: wants and memory stay in their limits, credit is what was written, and in the end all is zero', () => {
+it('whatever happens: wants and memory stay in their limits, blocks in order, credit right, and in the end all is zero', () => {
+  const ahead = fc.constantFrom(1, 2, 16)
+  const memory = fc.constantFrom(12_000, 40_000)
+  const targets = fc.constantFrom(
+    { envelopeBytesMin: 5000, envelopeBytesTarget: 5000 },
+    { envelopeBytesMin: 1000, envelopeBytesTarget: 8000, sendsPerDoubling: 1, slowSendsPerShrink: 1 }
+  )
   fc.assert(
-    fc.property(events, fc.array(fc.boolean(), { minLength: 1 }), (events, outcomes) => {
-      const limits = { blockBytesServedMax: 3000, responseBytesMax: 12_000, envelopeBytesTarget: 5000 }
-      const scene = new Scene({ ...limits, wantsPerPeerMax: 6, sendTriesMax: 2, lookupBatchMax: 3 })
-      // A slow store, half of the time: then several envelopes of a peer are read at once.
-      scene.readMs = events.length % 2 === 0 ? 0 : 40
+    fc.property(events, fc.array(fc.boolean(), { minLength: 1 }), ahead, memory, targets, (events, outcomes, ahead, memory, targets) => {
+      const limits = { blockBytesServedMax: 3000, responseBytesMax: memory, envelopesAheadMax: ahead, ...targets }
+      const scene = new Scene({ ...limits, wantsPerPeerMax: 6, sendTriesMax: 2, lookupBatchMax: 3, readAheadBytesPerPeerMax: 9000 })
       let sends = 0
       let writtenBytes = 0
       scene.outcome = ({ message }) => {
@@ -117,7 +121,9 @@ it('whatever happens: wants and memory stay in their limits, credit is what was 
       for (const event of events) {
         event(scene)
         for (const peer of peers) expect(scene.ledger(peer)?.wants.length ?? 0).toBeLessThanOrEqual(6)
-        expect(scene.engine.gauges().responseBytes).toBeLessThanOrEqual(limits.responseBytesMax)
+        const { responseBytes } = scene.engine.gauges()
+        expect(responseBytes).toBeLessThanOrEqual(limits.responseBytesMax)
+        expect(scene.heldBytes).toBeLessThanOrEqual(responseBytes)
       }
       for (const peer of peers) scene.release(peer)
       scene.settle()
@@ -125,6 +131,28 @@ it('whatever happens: wants and memory stay in their limits, credit is what was 
       expect(scene.engine.gauges()).toMatchObject({ responseBytes: 0, lookups: 0 })
       for (const peer of peers) scene.disconnect(peer)
       expect(Object.values(scene.engine.gauges())).toEqual([0, 0, 0, 0, 0, 0, 0])
+    }),
+    runs
+  )
+})
+
+it('a peer may leave at any moment: nothing of it stays, and others are served', () => {
+  const input = fc.tuple(fc.nat(40), fc.array(fc.nat(9), { minLength: 1 }), fc.boolean())
+  fc.assert(
+    fc.property(input, ([turns, picks, isHeld]) => {
+      const scene = new Scene({ envelopeBytesMin: 3000, envelopeBytesTarget: 6000, lookupBatchMax: 3 })
+      const [leaver, stayer] = peers as [(typeof peers)[number], (typeof peers)[number]]
+      scene.store.put(...pool.slice(0, 20))
+      if (isHeld) scene.hold(leaver)
+      for (const peer of [leaver, stayer]) scene.tell(peer, message(pool.map(({ cid }) => want(cid, { sendDontHave: true }))))
+      for (let turn = 0; turn < turns; turn++) scene.turn(picks[turn % picks.length])
+      scene.begin()
+      scene.disconnect(leaver)
+      expect(scene.ledger(leaver)).toBeUndefined()
+      scene.settle()
+      expect(scene.engine.gauges()).toMatchObject({ ledgers: 1, wants: 4, presences: 0, lookups: 0, queuedBytes: 0, responseBytes: 0 })
+      expect(scene.answers(stayer).length).toBe(24)
+      expect(scene.heldBytes).toBe(0)
     }),
     runs
   )

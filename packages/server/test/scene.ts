@@ -48,13 +48,15 @@ export class Scene {
   /** Whether a send could be written; true by default. */
   outcome: (sent: Sent) => boolean = () => true
   nowMs = 0
-  /** What the engine is told that reading an envelope took. */
-  readMs = 0
   readonly #held = new Set<PeerKey>()
   readonly #lookups: Want[][] = []
   readonly #readings: Envelope[] = []
   readonly #sends: Send[] = []
   readonly #retries = new Map<PeerKey, number>()
+  /** All envelopes that may hold blocks. */
+  readonly #envelopes = new Set<Envelope>()
+  /** Blocks in the order in which they were taken for each peer, and how many of those have left or never will. */
+  readonly #taken = new Map<PeerKey, { readonly blocks: string[]; left: number }>()
 
   constructor(limits: Partial<ServeLimits> = {}) {
     this.engine = new Engine(verifyServeLimits(limits))
@@ -98,6 +100,29 @@ export class Scene {
   /** Sends that are being written. */
   get sending(): number {
     return this.#sends.length
+  }
+
+  /** Envelopes that are being read. */
+  get reading(): number {
+    return this.#readings.length
+  }
+
+  /** Bytes of blocks that are really in memory. */
+  get heldBytes(): number {
+    let bytes = 0
+    for (const { blocks } of this.#envelopes) for (const block of blocks) bytes += block?.length ?? 0
+    for (const { message } of this.#sends) for (const block of message.blocks) bytes += block.bytes.length
+    return bytes
+  }
+
+  /** Begins what can begin; nothing ends. */
+  begin(): void {
+    for (;;) {
+      const wants = this.engine.takeLookups()
+      if (wants.length === 0) break
+      this.#lookups.push(wants)
+    }
+    this.#pump()
   }
 
   /** Ends one thing that can end, of all such the one that `pick` names; false where there is none. */
@@ -151,6 +176,10 @@ export class Scene {
     for (;;) {
       const envelope = this.engine.nextEnvelope()
       if (!envelope) break
+      this.#envelopes.add(envelope)
+      const taken = this.#taken.get(envelope.ledger.peer) ?? { blocks: [], left: 0 }
+      taken.blocks.push(...envelope.wants.map(({ cid }) => cid.toString()))
+      this.#taken.set(envelope.ledger.peer, taken)
       if (envelope.ready) this.#flush(envelope.ledger.peer)
       else this.#readings.push(envelope)
     }
@@ -169,14 +198,21 @@ export class Scene {
     for (const [index, want] of envelope.wants.entries()) {
       if (want.state === 'reading' && !envelope.discarded) envelope.blocks[index] = this.store.get(want.cid)
     }
-    this.engine.blocksRead(envelope, this.readMs)
+    this.engine.blocksRead(envelope)
     this.#flush(envelope.ledger.peer)
   }
 
   #flush(peer: PeerKey): void {
     if (this.#sends.some((send) => send.peer === peer)) return
     const sending = this.engine.startSend(peer, this.nowMs)
+    for (const envelope of this.#envelopes) if (envelope.released) this.#envelopes.delete(envelope)
     if (!sending) return
+    const taken = this.#taken.get(peer)
+    for (const { cid } of sending.message.blocks) {
+      const index = taken?.blocks.indexOf(cid.toString(), taken.left) ?? -1
+      if (!taken || index < 0) throw new Error('blocks of a peer leave in the order in which they were taken')
+      taken.left = index + 1
+    }
     const send = { peer, message: sending.message, sending, aborted: false }
     this.#sends.push(send)
     this.sent.push(send)

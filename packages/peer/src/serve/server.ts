@@ -16,7 +16,6 @@ export interface ServerPorts {
 /** An envelope whose blocks are being read, in order. */
 interface Reading {
   readonly envelope: Envelope
-  readonly startedMs: number
   next: number
   left: number
 }
@@ -157,17 +156,19 @@ export class Server {
     }
   }
 
-  /** Starts whatever the engine allows. */
+  /** Starts whatever the engine allows. An envelope is begun when a reader is free, so that whose turn it is is known late. */
   #pump(): void {
     for (;;) {
-      const envelope = this.#engine.nextEnvelope()
-      if (!envelope) break
+      const canRead = this.#readers < this.#limits.readsMax
+      if (canRead && this.#reading.length > 0) {
+        this.#readers++
+        void this.#read()
+        continue
+      }
+      const envelope = this.#engine.nextEnvelope(canRead)
+      if (!envelope) return
       if (envelope.ready) this.#flush(envelope.ledger.peer)
-      else this.#reading.push({ envelope, startedMs: this.#ports.nowMs(), next: 0, left: envelope.wants.length })
-    }
-    while (this.#readers < this.#limits.readsMax && this.#reading.length > 0) {
-      this.#readers++
-      void this.#read()
+      else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })
     }
   }
 
@@ -183,13 +184,14 @@ export class Server {
         const bytes = await this.#block(want)
         if (!reading.envelope.discarded) reading.envelope.blocks[index] = bytes
       }
-      if (--reading.left === 0) this.#readAll(reading)
+      if (--reading.left === 0) this.#readAll(reading.envelope)
     }
-    this.#readers--
+    // All were busy until now: there may be envelopes that nobody could begin.
+    if (this.#readers-- === this.#limits.readsMax) this.#pump()
   }
 
-  #readAll({ envelope, startedMs }: Reading): void {
-    this.#engine.blocksRead(envelope, this.#ports.nowMs() - startedMs)
+  #readAll(envelope: Envelope): void {
+    this.#engine.blocksRead(envelope)
     this.#flush(envelope.ledger.peer)
     this.#pump()
   }

@@ -39,8 +39,40 @@ describe('a store that takes its time', () => {
     expect(scene.store.asked.sizesAtOnceMax).toBe(8)
   })
 
-  it('100 blocks that arrive in one tick go in one message', async () => {
+  it('blocks of one peer are read at a time, and leave in order however the reads end', async () => {
     const scene = new Scene()
+    const all = await blocks(8, 256 * KiB)
+    await scene.store.put(...all)
+    const get = scene.store.get.bind(scene.store)
+    const ends: (() => void)[] = []
+    scene.store.get = async (cid) => {
+      await new Promise<void>((resolve) => ends.unshift(resolve))
+      return get(cid)
+    }
+    await scene.ask(alice, ...all.map(({ cid }) => want(cid)))
+    expect(ends.length).toBe(8)
+    for (const end of ends) {
+      end()
+      await scene.settle()
+    }
+    expect(scene.answers(alice)).toEqual(all.map(({ cid }) => `block ${cid.toString()}`))
+    // What was read behind the first left with it as far as it fits one message.
+    expect(scene.server.gauges().responseBytes).toBe(0)
+  })
+
+  it('what a peer is told is not held up by reads of others, however slow', async () => {
+    const scene = new Scene({ readsMax: 2 })
+    const all = await blocks(4, 2000)
+    const [absent] = await blocks(1, 2000, 100)
+    await scene.store.put(...all)
+    scene.store.get = async () => new Promise<undefined>(() => {})
+    await scene.ask(alice, ...all.map(({ cid }) => want(cid)))
+    await scene.ask(bob, want((absent as TestBlock).cid, { sendDontHave: true }))
+    expect(scene.answers(bob)).toEqual([`dont-have ${(absent as TestBlock).cid.toString()}`])
+  })
+
+  it('100 blocks that arrive in one tick go in one message where the link is quick', async () => {
+    const scene = new Scene({ envelopeBytesMin: 512 * KiB })
     const all = await blocks(100, KiB)
     await scene.ask(alice, ...all.map(({ cid }) => want(cid)))
     await scene.store.put(...all)

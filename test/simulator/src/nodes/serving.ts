@@ -17,7 +17,6 @@ export interface ServingPorts {
 
 interface Reading {
   readonly envelope: Envelope
-  readonly startedMs: number
   next: number
   left: number
 }
@@ -90,15 +89,16 @@ export class Serving {
 
   #pump(): void {
     for (;;) {
-      const envelope = this.#engine.nextEnvelope()
-      if (envelope === undefined) break
-      if (envelope.ready) this.#flush(envelope.ledger.peer)
-      else this.#reading.push({ envelope, startedMs: this.#ports.clock.nowMs(), next: 0, left: envelope.wants.length })
-    }
-    while (this.#readers < defaultServeLimits.readsMax) {
+      const canRead = this.#readers < defaultServeLimits.readsMax
       const reading = this.#reading[0]
-      if (reading === undefined) break
-      this.#read(reading)
+      if (canRead && reading !== undefined) {
+        this.#read(reading)
+        continue
+      }
+      const envelope = this.#engine.nextEnvelope(canRead)
+      if (envelope === undefined) return
+      if (envelope.ready) this.#flush(envelope.ledger.peer)
+      else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })
     }
   }
 
@@ -114,10 +114,12 @@ export class Serving {
         const block = this.#ports.find(want.cid)
         envelope.blocks[index] = block === undefined ? undefined : bytesOfLength(block.bytes)
       }
-      if (--reading.left > 0) return
-      this.#engine.blocksRead(envelope, this.#ports.clock.nowMs() - reading.startedMs)
-      this.#flush(envelope.ledger.peer)
-      this.#pump()
+      if (--reading.left === 0) {
+        this.#engine.blocksRead(envelope)
+        this.#flush(envelope.ledger.peer)
+      }
+      // Without delay the loop that began this read goes on itself.
+      if (this.#ports.storeDelayMs > 0) this.#pump()
     })
   }
 
