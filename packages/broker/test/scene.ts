@@ -9,7 +9,7 @@ export const B = peerKey('B')
 export const limits = { ...defaultBrokerLimits, ...defaultSessionLimits }
 
 /** Xorshift: the same numbers for the same seed. */
-function seeded(seed: number): Random {
+export function seeded(seed: number): Random {
   let state = seed | 1
   return {
     next: () => {

@@ -3,6 +3,7 @@
  * One DAG's wants: potential, limits, choice of peer. Pure: no clock, no die, no stream of its own.
  */
 export type { Candidate } from './candidate.ts'
+export { Candidates, type Choice } from './candidates.ts'
 export { defaultSessionLimits, type SessionLimits } from './limits.ts'
 export { type Ask, type Decision, Session, type SessionOptions } from './session.ts'
 export type { BlockView, PeerView, Phase, SessionPorts, Stance } from './views.ts'

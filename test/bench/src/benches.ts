@@ -1,5 +1,6 @@
 import { kuboAvailable } from '@shardswap-test/interop/build-kubo'
 import { actorContender, type Contender, type SetUp } from './contenders.ts'
+import { decisionsContender } from './decisions-contender.ts'
 import type { Figures } from './figures.ts'
 import { kuboContender } from './kubo-contender.ts'
 
@@ -240,4 +241,49 @@ const memory: Bench = {
     }))
 }
 
-export const benches: readonly Bench[] = [throughput, sharding, wan, smallBlocks, latency, memory]
+const peerCounts = [1000, 10, 100, 10_000]
+
+/** How much more a choice among these peers costs than one among ten, over what the logarithm allows. */
+function overLog(micros: number, microsOfTen: number, peers: number): number {
+  return Number((micros / microsOfTen / Math.log10(peers)).toPrecision(4))
+}
+
+const decisions: Bench = {
+  name: 'decisions',
+  shows: 'our cores alone: choices among 10 to 10,000 peers, and the broker matching 100,000 wants of ten sessions with 100 peers',
+  figure: 'decisionsPerS',
+  unit: 'decisions/s',
+  alsoShown: ['microsPerDecision', 'overLog', 'microsPerWant'],
+  ours: decisionsContender,
+  conclude: (ours) => {
+    const microsOfTen = ours[1]?.['microsPerDecision'] ?? Number.NaN
+    return ours.map((of, row) => {
+      const peers = peerCounts[row]
+      const micros = of['microsPerDecision'] ?? Number.NaN
+      return peers === undefined || peers === 10 ? of : { ...of, overLog: overLog(micros, microsOfTen, peers) }
+    })
+  },
+  rows: (scale) => [
+    ...peerCounts.map((peers) => ({
+      name: `choosing among ${peers.toLocaleString('en')} peers`,
+      core: 'session' as const,
+      work: { kind: 'blocks' as const, blocks: scaled(2_000_000, scale, 1000), blockBytes: 1, window: 1 },
+      providers: peers,
+      baselines: {},
+      targets: [
+        ...(peers === 1000 ? [{ figure: 'decisionsPerS', atLeast: 500_000 }] : []),
+        ...(peers === 10 ? [] : [{ figure: 'overLog', atMost: 1 }])
+      ]
+    })),
+    {
+      name: '100,000 wants of 10 sessions, 100 peers',
+      core: 'broker',
+      work: { kind: 'blocks', blocks: scaled(100_000, scale, 1000), blockBytes: 1, window: 1 },
+      providers: 100,
+      baselines: {},
+      targets: [{ figure: 'microsPerDecision', atMost: 2 }]
+    }
+  ]
+}
+
+export const benches: readonly Bench[] = [throughput, sharding, wan, smallBlocks, latency, memory, decisions]

@@ -17,6 +17,8 @@ export interface SetUp {
   readonly providers: number
   /** What lies between the downloader and its providers; left out: nothing. */
   readonly links?: LinkPlan
+  /** Where nothing is moved: which core decides. */
+  readonly core?: 'session' | 'broker'
 }
 
 export interface RunOptions {

@@ -42,7 +42,8 @@ describe('pnpm bench', { timeout: 180_000 }, () => {
     { name: 'wan', baselines: ['bareStream', 'undelayed'], figure: 'mbPerS', figures: ['duplicateShare', 'relayedShare'], rows: 4 },
     { name: 'small-blocks', baselines: [], figure: 'blocksPerS', figures: ['seconds'], rows: 2 },
     { name: 'latency', baselines: ['helia', 'ping'], figure: 'p50Ms', figures: ['p99Ms'], rows: 1 },
-    { name: 'memory', baselines: [], figure: 'peakMb', figures: ['downloaderMb', 'providerMb', 'growthMb'], rows: 2 }
+    { name: 'memory', baselines: [], figure: 'peakMb', figures: ['downloaderMb', 'providerMb', 'growthMb'], rows: 2 },
+    { name: 'decisions', baselines: [], figure: 'decisionsPerS', figures: ['microsPerDecision', 'overLog'], rows: 5 }
   ])('measures $name', async ({ name, baselines, figure, figures, rows }) => {
     const result = await tiny(name, baselines.join(','))
     expect(result.name).toBe(name)

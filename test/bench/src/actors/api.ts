@@ -19,3 +19,13 @@ export interface Actor {
   startProfile(): Promise<void>
   stopProfile(path: string): Promise<void>
 }
+
+/** Our cores without a network, in a process of their own. */
+export interface Decider extends Pick<Actor, 'startProfile' | 'stopProfile'> {
+  /** Seconds of the decisions alone; of the broker also of a want's whole way: added, matched, delivered. */
+  decide(
+    core: 'session' | 'broker',
+    peers: number,
+    decisions: number
+  ): Promise<{ readonly seconds: number; readonly wholeSeconds?: number }>
+}
