@@ -37,16 +37,20 @@ function peerAt(i: number): PeerView {
   return { key: peerKey(`peer ${i}`), ...view, isUsable: () => true }
 }
 
+function hasSpace(): boolean {
+  return true
+}
+
 /** Seconds for so many choices among providers of different weights, with the changes of weights that go with each. */
 function choose(peers: number, decisions: number): number {
   const candidates = new Candidates(limits, seeded())
   for (let i = 0; i < peers; i++) {
     const candidate = candidates.add(peerAt(i), 1)
-    for (let n = 0; candidate !== undefined && n < i % 20; n++) candidates.receive(candidate)
+    if (candidate === undefined) throw new Error(`no place for peer ${i}`)
+    for (let n = 0; n < i % 20; n++) candidates.receive(candidate)
   }
   const cid = cidAt(0)
   const block: BlockView = { cid, key: blockKey(cid), stances: new Map(), inFlight: 0, havesAsked: 0 }
-  const hasSpace = (): boolean => true
   const flying = Array.from({ length: inFlightWants }, () => candidates.at(0))
   const fromMs = performance.now()
   for (let i = 0; i < decisions; i++) {
