@@ -1,5 +1,7 @@
 import type { Scenario } from './scenario.ts'
+import { setups, simulated } from './reality/setups.ts'
 import { churns } from './scenarios/churn.ts'
+import { delays } from './scenarios/delays.ts'
 import { goBenchmarks } from './scenarios/go-benchmarks.ts'
 import { deadPeer, healthy } from './scenarios/health.ts'
 import { manySessions, slowAndFast, twentyChildren } from './scenarios/sharing.ts'
@@ -12,12 +14,14 @@ export const scenarios: readonly Scenario[] = [
   ...goBenchmarks,
   ...slowHonests,
   ...wans,
+  ...delays,
   twentyChildren,
   slowAndFast,
   manySessions,
   healthy,
   deadPeer,
   ...churns,
+  ...setups.map(simulated),
   storm
 ]
 

@@ -5,8 +5,8 @@ import type { SimulatedBlock } from './engine/block.ts'
 export type Pattern =
   /** Batches of these sizes, one after the other; the last size repeats. */
   | { readonly kind: 'batches'; readonly sizes: readonly number[] }
-  /** As a reader: as many ahead, in order, as these bytes hold of what was not read yet; at least one. */
-  | { readonly kind: 'window'; readonly bytes: number }
+  /** As a reader: as many ahead as these bytes hold of what was not read yet. It reads in order, or whatever arrives. */
+  | { readonly kind: 'window'; readonly bytes: number; readonly order?: 'arrival' }
   /** As a reader of a file: the nodes of each level above the leaves, level by level, then the leaves as with a window. */
   | { readonly kind: 'file'; readonly levels: readonly number[]; readonly bytes: number }
 
@@ -27,7 +27,7 @@ export function runPattern(
   blocks: readonly SimulatedBlock[],
   done: (failed: number) => void
 ): () => void {
-  if (pattern.kind === 'window') return readAhead(pattern.bytes, fetching, session, blocks, done)
+  if (pattern.kind === 'window') return readAhead(pattern, fetching, session, blocks, done)
   if (pattern.kind === 'file') return readFile(pattern, fetching, session, blocks, done)
   const { sizes } = pattern
   const giveUps = new Set<() => void>()
@@ -60,9 +60,9 @@ export function runPattern(
   }
 }
 
-/** What was fetched counts to the window until all before it was, as it waits for its reader. */
+/** Read in order, what was fetched counts to the window until all before it was, as it waits for its reader. */
 function readAhead(
-  windowBytes: number,
+  { bytes: windowBytes, order }: Pattern & { kind: 'window' },
   fetching: Fetching,
   session: number,
   blocks: readonly SimulatedBlock[],
@@ -72,11 +72,13 @@ function readAhead(
   const has = new Set<number>()
   let asked = 0
   let read = 0
+  let arrived = 0
   let heldBytes = 0
   let failed = 0
   let isOver = false
   const goOn = (): void => {
-    for (let block = blocks[read]; block !== undefined && has.delete(read); block = blocks[++read]) heldBytes -= block.bytes
+    if (order === 'arrival') read = arrived
+    else for (let block = blocks[read]; block !== undefined && has.delete(read); block = blocks[++read]) heldBytes -= block.bytes
     const limitBytes = isOver ? -1 : windowBytes
     for (let block = blocks[asked]; block !== undefined && heldBytes < limitBytes; block = blocks[asked]) {
       const index = asked++
@@ -84,7 +86,9 @@ function readAhead(
       const giveUp = fetching.get(session, block, (ok) => {
         giveUps.delete(giveUp)
         if (!ok) failed += 1
-        has.add(index)
+        arrived += 1
+        if (order === 'arrival') heldBytes -= block.bytes
+        else has.add(index)
         goOn()
       })
       giveUps.add(giveUp)
@@ -111,7 +115,7 @@ function readFile(
   done: (failed: number) => void
 ): () => void {
   const [nodes, ...below] = levels
-  if (nodes === undefined) return readAhead(bytes, fetching, session, blocks, done)
+  if (nodes === undefined) return readAhead({ kind: 'window', bytes }, fetching, session, blocks, done)
   let giveUp = runPattern({ kind: 'batches', sizes: [Infinity] }, fetching, session, blocks.slice(0, nodes), (failed) => {
     const rest = blocks.slice(nodes)
     giveUp = readFile({ kind: 'file', levels: below, bytes }, fetching, session, rest, (more) => done(failed + more))
