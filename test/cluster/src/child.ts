@@ -41,7 +41,7 @@ function failureOf(error: unknown): Failure {
 
 function send(answer: Answer): void {
   // The parent may be gone: then the channel's end ends this process too.
-  if (process.connected) process.send?.(answer)
+  if (process.connected) process.send?.(answer, undefined, undefined, () => undefined)
 }
 
 /** The child's half: answers each request by the command of its name, and ends when the parent does. */
