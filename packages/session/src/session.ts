@@ -135,6 +135,8 @@ export class Session {
     }
     this.#wants.add(want)
     this.#newest = want
+    // What others were told of the block before holds for this session as well.
+    for (const { phase, peer } of block.stances.values()) if (phase === 'have' && this.#discovery.allows(peer.key)) this.#meet(peer, 1)
     if (!isIdle) return
     // Time without wants is no time without progress.
     this.#lastProgressMs = Math.max(this.#lastProgressMs, nowMs)
