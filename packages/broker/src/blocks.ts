@@ -44,6 +44,9 @@ export interface Copy extends Stance {
   /** Bytes that have to come before its answer, its own included, as far as was known. */
   queuedBytes: number
   owner: Member | undefined
+  /** For `in-flight`: what the peer had delivered when it was asked, in bytes, and whether no more could be in flight with it. */
+  deliveredBefore: number
+  filledWindow: boolean
   /** Whether a want-block or a want-have of ours stands at the remote, as far as it keeps one. */
   remote: 'block' | 'have' | undefined
   /** A message with it has left. */

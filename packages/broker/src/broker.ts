@@ -180,8 +180,11 @@ export class Broker implements ExchangeCore {
     if (wanted === undefined) return this.#unwanted(queue, block, bytes, nowMs)
     const copy = wanted.stances.get(key)
     if (copy?.phase === 'in-flight' || copy?.phase === 'have-asked') {
+      if (copy.phase === 'in-flight') {
+        queue.timing.deliveredSequence = Math.max(queue.timing.deliveredSequence, copy.sequence)
+        queue.timing.deliver(bytes, copy, nowMs)
+      }
       queue.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
-      if (copy.phase === 'in-flight') queue.timing.deliveredSequence = Math.max(queue.timing.deliveredSequence, copy.sequence)
     }
     queue.sizeBlock(bytes)
     countBlock(this.#total, bytes)

@@ -34,6 +34,8 @@ export function newCopy(wanted: Wanted, peer: PeerQueue): Copy {
     bytes: 0,
     queuedBytes: 0,
     owner: undefined,
+    deliveredBefore: 0,
+    filledWindow: false,
     remote: undefined,
     isReleased: false
   }
@@ -57,8 +59,11 @@ export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number)
     copy.sequence = peer.nextSequence++
     copy.queuedBytes = peer.inFlightBytes + next.bytes
     wanted.inFlight += 1
+    if (peer.inFlight === 0) peer.timing.begin(nowMs)
     peer.inFlight += 1
     peer.inFlightBytes += next.bytes
+    copy.deliveredBefore = peer.timing.deliveredBytes
+    copy.filledWindow = !peer.fits(next.bytes)
     total.wants += 1
     total.bytes += next.bytes
     next.owner.session.sentBlock(peer)

@@ -6,8 +6,23 @@ const aliveBytesPerMs = (16 * 1024) / 1000
 const unknownBytesPerMs = (512 * 1024) / 1000
 /** Arriving bytes are counted over at least so long for a sample. */
 const sampleMs = 50
+/** So many bytes show a rate. */
+const promiseMinBytes = 64 * 1024
+/** No time that is shorter shows one. */
+const promiseMinMs = 2
+/** How much of the window's rate a block takes back that came slower. */
+const capacityGain = 1 / 32
 /** Blocks asked later that arrived first: above it, an earlier one was passed over, not queued behind. */
 const overtakingMax = 32
+
+/** What was noted of a want-block when it left. */
+export interface Asked {
+  readonly sinceMs: number
+  /** What the peer had delivered by then, in bytes. */
+  readonly deliveredBefore: number
+  /** Whether no more could be in flight with it. */
+  readonly filledWindow: boolean
+}
 
 /** What is known of a peer's latency and rate, and what follows from it: deadlines and windows. Milliseconds and bytes. */
 export class Timing {
@@ -23,9 +38,21 @@ export class Timing {
   lastBytesAtMs = Number.NEGATIVE_INFINITY
   /** Number of the newest want-block that was answered by its block. */
   deliveredSequence = -1
+  /** Bytes of blocks that came as they were asked for. */
+  deliveredBytes = 0
+  /**
+   * What the peer delivers, in bytes per millisecond, as its window counts on it: the greatest that was seen of late.
+   * Each block shows what came from its asking to its arrival.
+   */
+  #capacity: number | undefined
+  /** What its first blocks promise: their bytes over their time, but for the way there and back. */
+  #promised: number | undefined
   /** Bytes since `#fromMs`; below 0 where more of those before were of no use. */
   #bytes = 0
   #fromMs: number | undefined
+  /** When it was asked that had nothing in flight, and when the first bytes came since that were no mere talk. */
+  #askedMs: number | undefined
+  #firstBytesMs: number | undefined
   readonly #limits: BrokerLimits
 
   constructor(limits: BrokerLimits) {
@@ -35,7 +62,8 @@ export class Timing {
   /** Smooths a latency sample in: of an answer that so many bytes had to come before, its own included. */
   sampleLatency(latencyMs: number, queuedBytes: number): void {
     this.latencyMinMs = Math.min(this.latencyMinMs ?? latencyMs, latencyMs)
-    const queuedMs = this.bytesPerMs === undefined || this.bytesPerMs === 0 ? 0 : queuedBytes / this.bytesPerMs
+    const rate = this.bytesPerMs ?? this.#promised ?? 0
+    const queuedMs = rate === 0 ? 0 : queuedBytes / rate
     const netMs = Math.max(this.latencyMinMs, latencyMs - queuedMs)
     this.latencyNetMs = this.latencyNetMs === undefined ? netMs : this.latencyNetMs + (netMs - this.latencyNetMs) / 8
     if (this.latencyMs === undefined) {
@@ -47,10 +75,19 @@ export class Timing {
     this.latencyMs += (latencyMs - this.latencyMs) / 8
   }
 
+  /** It is asked for a block while it has nothing in flight. */
+  begin(nowMs: number): void {
+    this.#askedMs = nowMs
+    this.#firstBytesMs = undefined
+  }
+
   /** Bytes came from the peer, of whole messages or parts of one, while something was in flight there or not. */
   sampleBytes(bytes: number, isAwaited: boolean, nowMs: number): void {
     // A message that is counted before its end is discounted after it.
-    if (this.#bytes + bytes > 0) this.lastBytesAtMs = nowMs
+    if (this.#bytes + bytes > 0) {
+      this.lastBytesAtMs = nowMs
+      if (isAwaited) this.#firstBytesMs ??= nowMs
+    }
     if (!isAwaited) return
     if (this.#fromMs === undefined) {
       // The first bytes after a pause took their way: the rate is measured from them on.
@@ -68,12 +105,33 @@ export class Timing {
     this.#fromMs = nowMs
   }
 
+  /** A block came that was asked for with a want-block; `asked` tells of that moment. */
+  deliver(bytes: number, asked: Asked, nowMs: number): void {
+    if (this.deliveredBytes === 0) this.#sampleWay(asked)
+    this.deliveredBytes += bytes
+    const delivered = this.deliveredBytes - asked.deliveredBefore
+    const tookMs = nowMs - asked.sinceMs
+    const sample = delivered / Math.max(1, tookMs)
+    if (delivered >= promiseMinBytes) this.#promised = delivered / Math.max(promiseMinMs, tookMs - (this.latencyMinMs ?? 0))
+    if (this.#capacity === undefined || sample > this.#capacity) this.#capacity = sample
+    // Who was asked for less than it may have in flight shows less than it can.
+    else if (asked.filledWindow) this.#capacity += capacityGain * (sample - this.#capacity)
+  }
+
+  // A large block's own time on a slow link is no part of the way: of the first one, its first bytes tell.
+  // Later ones may be mistaken for a block of before.
+  #sampleWay({ sinceMs }: Asked): void {
+    if (sinceMs !== this.#askedMs || this.#firstBytesMs === undefined) return
+    this.latencyMinMs = Math.min(this.latencyMinMs ?? Number.POSITIVE_INFINITY, this.#firstBytesMs - sinceMs)
+  }
+
   /**
    * A message of so many bytes held nothing that was asked for: by the rate, and by what is still
    * arriving, it is as if it had not come, else talk alone would hold wants back.
    */
   discount(bytes: number): void {
     this.#bytes -= bytes
+    this.#firstBytesMs = undefined
   }
 
   /** Nothing is in flight there any more: what was counted since the last sample, and the time to come, say nothing. */
@@ -121,7 +179,17 @@ export class Timing {
    */
   windowBytes(): number {
     const { windowStartBytes, windowMinBytes, windowMaxBytes, windowSlackMs } = this.#limits
-    if (this.bytesPerMs === undefined) return windowStartBytes
-    return Math.max(windowMinBytes, Math.min(windowMaxBytes, this.bytesPerMs * (2 * (this.latencyNetMs ?? 0) + windowSlackMs)))
+    if (this.#capacity === undefined) return windowStartBytes
+    const spanMs = 2 * (this.latencyNetMs ?? 0) + windowSlackMs
+    const byRate = this.#capacity * spanMs
+    const isNew = this.deliveredBytes < windowMaxBytes
+    return Math.max(windowMinBytes, Math.min(windowMaxBytes, isNew ? Math.max(byRate, this.#startBytes(spanMs)) : byRate))
+  }
+
+  /** The window of a peer that has not delivered much: what its first blocks promise, three times as much for each windowful. */
+  #startBytes(spanMs: number): number {
+    const { windowStartBytes } = this.#limits
+    if (this.#promised === undefined) return windowStartBytes
+    return Math.min(windowStartBytes + 2 * this.deliveredBytes, this.#promised * spanMs)
   }
 }

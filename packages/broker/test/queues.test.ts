@@ -93,23 +93,22 @@ describe('want queues', () => {
     expect(blocksOf(c.decide(100))).toBe(128 - 7)
     expect(queue(c, A)).toMatchObject({ inFlight: 128, limitWants: 128, latencyMs: 100 })
     for (let i = 1; i < 8; i++) c.receiveBlock(A, at(i).key, 2000, 100)
-    // 1 MB in 100 ms: with a latency of 100 ms the link holds 2 × 1 MB and 0.3 MB of slack in blocks of 2,000 bytes.
+    // Until blocks have shown more, 2 MiB may be in flight: they hold 1,048 of 2,000 bytes.
     c.receiveBytes(A, 1, 100)
     c.receiveBytes(A, 1_000_000, 200)
-    expect(queue(c, A)).toMatchObject({ bytesPerS: 10_000_000, windowBytes: 2_300_000, limitWants: 1024 })
+    expect(queue(c, A)).toMatchObject({ bytesPerS: 10_000_000, windowBytes: 2 * 1024 * 1024, limitWants: 1024 })
     c.decide(200)
     expect(queue(c, A).inFlight).toBe(1024)
     expect(c.standingAt(A)).toHaveLength(1024)
   })
 
-  it('[B15] a rate that holds 300 blocks lets 300 be in flight', () => {
-    const c = scene({ peers: [A], limits: { wantsInFlightStart: 1024 } })
+  it('[B15] a window that holds 300 blocks lets 300 be in flight', () => {
+    const c = scene({ peers: [A], limits: { wantsInFlightStart: 1024, windowMaxBytes: 600_000 } })
     c.providerFound(0, A, 0)
     want(c, 0, 1000)
     c.decide(0)
     c.receiveBlock(A, at(0).key, 2000, 85)
     c.decide(85)
-    // 3,000 bytes a millisecond for 2 × 85 + 30 ms are 600,000 bytes.
     c.receiveBytes(A, 1, 85)
     c.receiveBytes(A, 300_000, 185)
     expect(queue(c, A)).toMatchObject({ windowBytes: 600_000, limitWants: 300 })
