@@ -12,6 +12,8 @@ const promiseMinBytes = 64 * 1024
 const promiseMinMs = 2
 /** How much of the window's rate a block takes back that came slower. */
 const capacityGain = 1 / 32
+/** Between bytes that arrive at 16 KiB/s no more time passes, where nothing is known of the peer's rate. */
+const pauseUnknownMs = 100
 /** Blocks asked later that arrived first: above it, an earlier one was passed over, not queued behind. */
 const overtakingMax = 32
 
@@ -164,7 +166,9 @@ export class Timing {
   /** Whether a want that is past its deadline is rather behind bytes that are still arriving (B15). */
   isStillArriving(sequence: number, nowMs: number): boolean {
     if (this.deliveredSequence - sequence > overtakingMax) return false
-    if (nowMs - this.lastBytesAtMs > this.#limits.timeoutStartMs) return false
+    // A peer that is known to deliver may pause; of another, bytes must come now.
+    const pauseMaxMs = this.bytesPerMs === undefined ? pauseUnknownMs : this.#limits.timeoutStartMs
+    if (nowMs - this.lastBytesAtMs > pauseMaxMs) return false
     const spanMs = Math.max(nowMs - (this.#fromMs ?? nowMs), 1)
     return (this.bytesPerMs ?? 0) >= aliveBytesPerMs || this.#bytes / spanMs >= aliveBytesPerMs
   }

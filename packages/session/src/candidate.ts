@@ -7,6 +7,8 @@ import { deliveredFactor, grownLimit, newcomerFactor, timeoutFactor, weightOf } 
 const hitGain = 1 / 4
 /** From this hit rate on a peer is taken to have the whole DAG: no want-haves are bought beside a want-block. */
 const sureHit = 0.9
+/** Answers that the long memory of hits goes back over: answers come in runs, refusals before blocks. */
+const hitLongAnswers = 32
 /** Answers after which a hit rate is believed. */
 const answersMin = 4
 /** How long a peer rests in a session after a second timeout in a row; doubles with each further one. */
@@ -38,8 +40,9 @@ export class Candidate {
   #blocksAtLimit = 0
   /** B21, until it is tried. */
   #newcomer: number
-
   #answers: number
+  /** The hit rate over many answers. */
+  #hitLong: number
   /** Timeouts in a row, of which each was sent after the one before: all that was in flight at once counts once. */
   #silences = 0
   #silentAtMs = Number.NEGATIVE_INFINITY
@@ -50,6 +53,7 @@ export class Candidate {
     this.peer = peer
     this.index = index
     this.hit = hit
+    this.#hitLong = hit
     this.#answers = hit > 0 ? 1 : 0
     this.limit = limits.wantsInFlightStart
     this.#limits = limits
@@ -68,7 +72,7 @@ export class Candidate {
 
   /** It is taken to have all that it may be asked for. */
   get isSure(): boolean {
-    return this.hit >= sureHit && this.#answers >= answersMin
+    return Math.min(this.hit, this.#hitLong) >= sureHit && this.#answers >= answersMin
   }
 
   /** Its weight for a want of which its presence is known by so much. */
@@ -103,5 +107,6 @@ export class Candidate {
   answer(has: boolean): void {
     this.hit += (Number(has) - this.hit) * (this.#answers === 0 ? 1 : hitGain)
     this.#answers += 1
+    this.#hitLong += (Number(has) - this.#hitLong) / Math.min(this.#answers, hitLongAnswers)
   }
 }
