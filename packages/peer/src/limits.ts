@@ -39,7 +39,7 @@ const MiB = 1024 * KiB
 export const defaultLimits: PeerLimits = {
   ...defaultBrokerLimits,
   ...defaultSessionLimits,
-  getManyBytesMax: 32 * MiB,
+  getManyBytesMax: 64 * MiB,
   getManyBlocksMax: 4096,
   providersMax: 10,
   storeBacklogBytesMax: 16 * MiB,
