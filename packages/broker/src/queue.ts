@@ -57,6 +57,10 @@ export class PeerQueue implements PeerView {
     return this.timing.latencyMs
   }
 
+  get bytesPerMs(): number | undefined {
+    return this.timing.bytesPerMs
+  }
+
   get lastBytesAtMs(): number {
     return this.timing.lastBytesAtMs
   }

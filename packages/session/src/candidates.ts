@@ -10,6 +10,8 @@ import { queueFactor, restFactor } from './weight.ts'
 const likelyHit = 0.25
 /** Draws that are thrown away before the choice falls back to looking at each candidate. */
 const drawsMax = 64
+/** How old a survey of the rates may be; being late by as much does not matter. */
+const surveyEveryMs = 50
 /** Peers looked at for the median of B21. */
 const medianSampleMax = 31
 
@@ -19,6 +21,12 @@ export type Choice =
   | { readonly kind: 'full' }
   /** Nobody who is known may be asked for it now. */
   | { readonly kind: 'nobody' }
+
+/** What a session still has to fetch, as far as it knows, in bytes; and what a block of it is taken for. */
+export interface Rest {
+  readonly bytes: number
+  readonly blockBytes: number
+}
 
 /** Whether the peer of this candidate has space for one more want-block of the session now. */
 export type HasSpace = (candidate: Candidate) => boolean
@@ -37,6 +45,10 @@ export class Candidates {
   readonly #random: Random
   /** Those that may be asked for a block of which nothing is known. */
   #likely = 0
+  /** Those who would be the last to deliver: the others are sooner done with all that is left. */
+  readonly #held = new Set<Candidate>()
+  /** What all of them deliver together, in bytes per millisecond, what is in flight at them, and the soonest that one delivers a block. */
+  #survey = { atMs: Number.NEGATIVE_INFINITY, rate: 0, inFlightBytes: 0, soonestMs: 0 }
   /** Those who were silent again and again, until their rest is over. */
   readonly #resting = new Set<Candidate>()
   #providers = 0
@@ -86,6 +98,7 @@ export class Candidates {
     const last = this.#list.pop()
     this.#byPeer.delete(candidate.peer.key)
     this.#resting.delete(candidate)
+    this.#held.delete(candidate)
     if (isLikely(candidate)) this.#likely -= 1
     if (candidate.hit > 0) this.#providers -= 1
     if (last === undefined) return
@@ -151,7 +164,7 @@ export class Candidates {
   }
 
   /** C3: a peer for a want-block, at random with weights. `hasSpace` takes those without it out of the draw until `refresh`. */
-  choose(block: BlockView, hasSpace: HasSpace, nowMs: number): Choice {
+  choose(block: BlockView, rest: Rest, hasSpace: HasSpace, nowMs: number): Choice {
     const known = this.#known(block, hasSpace, nowMs)
     let knownWeight = 0
     for (const { weight } of known.open) knownWeight += weight
@@ -169,9 +182,50 @@ export class Candidates {
         this.#tree.set(candidate.index, 0)
         continue
       }
+      if (this.#isLast(candidate, rest, nowMs)) {
+        this.#held.add(candidate)
+        this.#tree.set(candidate.index, 0)
+        continue
+      }
       if (this.#random.next() < queueFactor(candidate.peer.depth)) return { kind: 'peer', candidate }
     }
     return this.#fallBack(block, known, hasSpace, nowMs)
+  }
+
+  /**
+   * Whether the others would have fetched all that is left before this one delivers one block more, and one of
+   * them that very block. The last blocks of a fetch then wait for no slow peer that happens to have space; one
+   * whose rate is not known is tried.
+   */
+  #isLast(candidate: Candidate, rest: Rest, nowMs: number): boolean {
+    const { bytesPerMs, inFlightBytes } = candidate.peer
+    if (bytesPerMs === undefined || this.#list.length < 2) return false
+    if (nowMs - this.#survey.atMs >= surveyEveryMs) this.#look(rest.blockBytes, nowMs)
+    const survey = this.#survey
+    const rate = survey.rate - bytesPerMs
+    if (rate <= 0) return false
+    const restMs = (rest.bytes + survey.inFlightBytes - inFlightBytes) / rate
+    const doneMs = (inFlightBytes + rest.blockBytes) / bytesPerMs
+    return doneMs > Math.max(restMs, survey.soonestMs) + surveyEveryMs
+  }
+
+  #look(blockBytes: number, nowMs: number): void {
+    const survey = { atMs: nowMs, rate: 0, inFlightBytes: 0, soonestMs: Number.POSITIVE_INFINITY }
+    for (const candidate of this.#list) {
+      const { bytesPerMs, inFlightBytes } = candidate.peer
+      if (this.#resting.has(candidate) || !candidate.peer.isUsable(nowMs) || bytesPerMs === undefined) continue
+      survey.rate += bytesPerMs
+      survey.inFlightBytes += inFlightBytes
+      survey.soonestMs = Math.min(survey.soonestMs, (inFlightBytes + blockBytes) / bytesPerMs)
+    }
+    this.#survey = survey
+  }
+
+  /** There is more to fetch than there was, or time has passed: who was held back is in the draw again. */
+  release(): void {
+    if (this.#held.size === 0) return
+    for (const candidate of this.#held) this.refresh(candidate)
+    this.#held.clear()
   }
 
   /** What is known of single peers about this block: exact weights of those that may be asked, and what the tree has for all of them. */

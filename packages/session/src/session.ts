@@ -1,6 +1,6 @@
 import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@shardswap/interface'
 import type { Candidate } from './candidate.ts'
-import { Candidates } from './candidates.ts'
+import { Candidates, type Rest } from './candidates.ts'
 import { Discovery } from './discovery.ts'
 import type { SessionLimits } from './limits.ts'
 import { Partners } from './partners.ts'
@@ -135,6 +135,7 @@ export class Session {
     }
     this.#wants.add(want)
     this.#newest = want
+    this.#candidates.release()
     // What others were told of the block before holds for this session as well.
     for (const { phase, peer } of block.stances.values()) if (phase === 'have' && this.#discovery.allows(peer.key)) this.#meet(peer, 1)
     if (!isIdle) return
@@ -166,6 +167,7 @@ export class Session {
     if (candidate === undefined) return
     this.#turns.end(candidate)
     this.#candidates.remove(candidate)
+    this.#candidates.release()
     if (candidate.blocks > 0 && this.#formerly.size < this.#limits.partnersMax) this.#formerly.add(peer)
   }
 
@@ -248,6 +250,7 @@ export class Session {
     const candidate = this.#candidates.get(peer)
     if (candidate === undefined) return
     this.#candidates.timeOut(candidate, sentAtMs, nowMs)
+    this.#candidates.release()
     if (candidate.restUntilMs <= nowMs) return
     this.#nextLookMs = Math.min(this.#nextLookMs, candidate.restUntilMs)
     this.#ports.wakeBy(candidate.restUntilMs)
@@ -319,6 +322,7 @@ export class Session {
     }
     for (const candidate of this.#candidates.wakeRested(nowMs)) if (!candidate.waiting) this.#turns.next(candidate)
     nextMs = Math.min(nextMs, this.#candidates.restedAtMs)
+    this.#candidates.release()
     if (nowMs - this.#lastProgressMs >= lookEveryMs) this.#potential.lacked()
     if (this.#discovery.probeAtMs > nowMs) nextMs = Math.min(nextMs, this.#discovery.probeAtMs)
     const quiet = this.#quietWants(nowMs)
@@ -356,7 +360,7 @@ export class Session {
       want.deferred = true
       return { kind: 'ask', want, asks: [{ peer: owner, type: 'want-have' }] }
     }
-    const choice = this.#candidates.choose(block, this.#hasSpace, nowMs)
+    const choice = this.#candidates.choose(block, this.#rest(), this.#hasSpace, nowMs)
     if (choice.kind === 'peer') {
       const { candidate } = choice
       return { kind: 'ask', want, asks: [{ peer: candidate.peer, type: 'want-block' }, ...this.#besides(want, candidate, nowMs)] }
@@ -367,6 +371,10 @@ export class Session {
     if (at.length === 0) return this.#look(want, nowMs)
     this.#wants.move(want, { phase: 'blocked', at })
     return 'next'
+  }
+
+  #rest(): Rest {
+    return { bytes: this.#wants.size * this.nextBytes, blockBytes: this.nextBytes }
   }
 
   readonly #hasSpace = (candidate: Candidate): boolean => {

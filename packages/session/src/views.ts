@@ -12,6 +12,10 @@ export interface PeerView {
   readonly lastBytesAtMs: number
   /** How full its want queue is over all sessions, 0 to 1 (B18). */
   readonly depth: number
+  /** Measured, in bytes per millisecond; undefined before it is known. */
+  readonly bytesPerMs: number | undefined
+  /** What is in flight there over all sessions, in bytes. */
+  readonly inFlightBytes: number
   /** Whether one more want-have fits (they count to 1,024 with all else). */
   readonly hasHaveSpace: boolean
   /** Connected, and not shut out for blocks that nobody asked for. */

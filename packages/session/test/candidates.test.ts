@@ -5,6 +5,7 @@ import type { BlockView, PeerView } from '../src/views.ts'
 import { block, chiSquare, fixed, limits, peer, peers, seeded, stand } from './scene.ts'
 
 const hasSpace = (): boolean => true
+const rest = { bytes: 1e9, blockBytes: 1000 }
 
 function candidatesOf(all: readonly PeerView[], seed = 1, hit = 1): Candidates {
   const candidates = new Candidates({ ...limits, candidatesMax: 20_000 }, seeded(seed))
@@ -20,7 +21,7 @@ function chosen(choice: Choice): PeerKey | string {
 function draws(candidates: Candidates, of: BlockView, all: readonly PeerView[], count = 100_000): number[] {
   const counts = new Map<string, number>()
   for (let i = 0; i < count; i++) {
-    const key = chosen(candidates.choose(of, hasSpace, 0))
+    const key = chosen(candidates.choose(of, rest, hasSpace, 0))
     counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   return all.map(({ key }) => counts.get(key) ?? 0)
@@ -106,7 +107,7 @@ describe('the choice of a peer', () => {
         candidates.receive(each)
       }
       let first = 0
-      for (let i = 0; i < 40_000; i++) if (chosen(candidates.choose(wanted, hasSpace, nowMs)) === all[0]!.key) first += 1
+      for (let i = 0; i < 40_000; i++) if (chosen(candidates.choose(wanted, rest, hasSpace, nowMs)) === all[0]!.key) first += 1
       return first
     }
     expect([at(1000), at(1100)]).toEqual([0, 0])
@@ -133,13 +134,13 @@ describe('the choice of a peer', () => {
     const all = peers(2)
     const candidates = candidatesOf(all)
     const wanted = block(1)
-    expect(chosen(candidates.choose(wanted, () => false, 0))).toBe('full')
+    expect(chosen(candidates.choose(wanted, rest, () => false, 0))).toBe('full')
     for (const each of all) stand(wanted, each, 'dont-have')
-    expect(chosen(candidates.choose(wanted, hasSpace, 0))).toBe('nobody')
+    expect(chosen(candidates.choose(wanted, rest, hasSpace, 0))).toBe('nobody')
     stand(wanted, all[0]!, 'timed-out', { sinceMs: 0, restMs: 100, promised: true })
-    expect(chosen(candidates.choose(wanted, hasSpace, 50))).toBe('nobody')
-    expect(chosen(candidates.choose(wanted, hasSpace, 101))).toBe('P0')
-    expect(chosen(candidatesOf([]).choose(wanted, hasSpace, 0))).toBe('nobody')
+    expect(chosen(candidates.choose(wanted, rest, hasSpace, 50))).toBe('nobody')
+    expect(chosen(candidates.choose(wanted, rest, hasSpace, 101))).toBe('P0')
+    expect(chosen(candidatesOf([]).choose(wanted, rest, hasSpace, 0))).toBe('nobody')
   })
 
   it('[B22] leaves a peer on hold out of the draw, and takes it in again with its space', () => {
@@ -152,7 +153,7 @@ describe('the choice of a peer', () => {
       asked.add(candidate.peer.key)
       return false
     }
-    for (let i = 0; i < 1000; i++) expect(chosen(candidates.choose(block(i), space, 0))).not.toBe(all[1]!.key)
+    for (let i = 0; i < 1000; i++) expect(chosen(candidates.choose(block(i), rest, space, 0))).not.toBe(all[1]!.key)
     expect(asked.size).toBe(1)
     candidates.refresh(onHold)
     const counts = draws(candidates, block(1), all, 30_000)
@@ -180,14 +181,14 @@ describe('the choice of a peer', () => {
     const wanted = block(1)
     stand(wanted, all[0]!, 'have')
     stand(wanted, all[1]!, 'dont-have')
-    expect([candidates.restedAtMs, chosen(candidates.choose(wanted, hasSpace, 300))]).toEqual([700, 'full'])
+    expect([candidates.restedAtMs, chosen(candidates.choose(wanted, rest, hasSpace, 300))]).toEqual([700, 'full'])
     expect(candidates.wakeRested(699)).toEqual([])
     expect(candidates.wakeRested(700)).toEqual([silent])
-    expect(chosen(candidates.choose(wanted, hasSpace, 700))).toBe('P0')
+    expect(chosen(candidates.choose(wanted, rest, hasSpace, 700))).toBe('P0')
     candidates.timeOut(silent, 700, 800)
-    expect(chosen(candidates.choose(wanted, hasSpace, 800))).toBe('full')
+    expect(chosen(candidates.choose(wanted, rest, hasSpace, 800))).toBe('full')
     candidates.receive(silent)
-    expect([candidates.restedAtMs, chosen(candidates.choose(wanted, hasSpace, 800))]).toEqual([Number.POSITIVE_INFINITY, 'P0'])
+    expect([candidates.restedAtMs, chosen(candidates.choose(wanted, rest, hasSpace, 800))]).toEqual([Number.POSITIVE_INFINITY, 'P0'])
   })
 
   it('asks no peer unseen that mostly lacks what it is asked for, unless it said HAVE', () => {
@@ -219,7 +220,7 @@ describe('the choice of a peer', () => {
         present.delete(name)
       }
       expect(candidates.size).toBe(present.size)
-      const choice = candidates.choose(block(i), hasSpace, 0)
+      const choice = candidates.choose(block(i), rest, hasSpace, 0)
       expect(present.size === 0 ? choice.kind === 'nobody' : present.has(chosen(choice))).toBe(true)
     }
   })
@@ -227,5 +228,25 @@ describe('the choice of a peer', () => {
   it('keeps no more than its limit', () => {
     const candidates = new Candidates({ ...limits, candidatesMax: 2 }, fixed(0))
     expect(peers(3).map((each) => candidates.add(each, 1) !== undefined)).toEqual([true, true, false])
+  })
+
+  it('keeps the last blocks from a slow peer that happens to have space, as long as another is sooner done', () => {
+    const slow = peer('slow', { bytesPerMs: 1000 })
+    const quick = peer('quick', { bytesPerMs: 10_000 })
+    const left = (blocks: number): { bytes: number; blockBytes: number } => ({ bytes: blocks * 250_000, blockBytes: 250_000 })
+    const draw = (blocks: number, all: readonly PeerView[]): Set<string> => {
+      const candidates = candidatesOf(all)
+      const seen = new Set<string>()
+      for (let i = 0; i < 200; i++) seen.add(chosen(candidates.choose(block(i), left(blocks), hasSpace, 0)))
+      return seen
+    }
+    // A block takes the slow one 250 ms; 9 take the other 225 ms, and 50 ms do not matter.
+    expect(draw(9, [slow, quick])).toEqual(new Set(['slow', 'quick']))
+    expect(draw(7, [slow, quick])).toEqual(new Set(['quick']))
+    // Alone, or beside those of whom nothing is known, it gets them all the same.
+    expect(draw(1, [slow])).toEqual(new Set(['slow']))
+    expect(draw(1, [slow, peer('new')])).toEqual(new Set(['slow', 'new']))
+    // What counts is when each is done with what it has: one that is quicker, and busier, would be later.
+    expect(draw(1, [slow, peer('busy', { bytesPerMs: 10_000, inFlightBytes: 5e6 })])).toEqual(new Set(['slow']))
   })
 })

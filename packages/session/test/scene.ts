@@ -34,6 +34,8 @@ export function peer(name: string, changes: Partial<PeerView> = {}): TestPeer {
     score: 1,
     latencyMs: undefined,
     lastBytesAtMs: Number.NEGATIVE_INFINITY,
+    bytesPerMs: undefined,
+    inFlightBytes: 0,
     depth: 0,
     hasHaveSpace: true,
     isUsable: () => true,

@@ -33,7 +33,16 @@ function cidAt(i: number): CID {
 
 function peerAt(i: number): PeerView {
   const lastBytesAtMs = Number.NEGATIVE_INFINITY
-  const view = { supportsHave: true, score: 1, latencyMs: 10, lastBytesAtMs, depth: (i % 10) / 20, hasHaveSpace: true }
+  const view = {
+    supportsHave: true,
+    score: 1,
+    latencyMs: 10,
+    lastBytesAtMs,
+    depth: (i % 10) / 20,
+    hasHaveSpace: true,
+    bytesPerMs: 1000,
+    inFlightBytes: 0
+  }
   return { key: peerKey(`peer ${i}`), ...view, isUsable: () => true }
 }
 
@@ -59,7 +68,7 @@ function choose(peers: number, decisions: number): number {
       landed.inFlight -= 1
       candidates.refresh(landed)
     }
-    const choice = candidates.choose(block, hasSpace, 0)
+    const choice = candidates.choose(block, { bytes: 1e9, blockBytes: 1000 }, hasSpace, 0)
     const taken = choice.kind === 'peer' ? choice.candidate : undefined
     flying[i % inFlightWants] = taken
     if (taken === undefined) continue
