@@ -10,6 +10,8 @@ import { queueFactor, restFactor } from './weight.ts'
 const likelyHit = 0.25
 /** Draws that are thrown away before the choice falls back to looking at each candidate. */
 const drawsMax = 64
+/** By so much more than foreseen the last peer may take: all others would wait for it, it for nobody. */
+const lateFactor = 1.25
 /** How old a survey of the rates may be; being late by as much does not matter. */
 const surveyEveryMs = 50
 /** Peers looked at for the median of B21. */
@@ -206,7 +208,7 @@ export class Candidates {
     if (rate <= 0) return false
     const restMs = (rest.bytes + survey.inFlightBytes - inFlightBytes) / rate
     const doneMs = (inFlightBytes + rest.blockBytes) / bytesPerMs
-    return doneMs > Math.max(restMs, survey.soonestMs) + surveyEveryMs
+    return lateFactor * doneMs > Math.max(restMs, survey.soonestMs) + surveyEveryMs
   }
 
   #look(blockBytes: number, nowMs: number): void {

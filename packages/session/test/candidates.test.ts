@@ -240,9 +240,9 @@ describe('the choice of a peer', () => {
       for (let i = 0; i < 200; i++) seen.add(chosen(candidates.choose(block(i), left(blocks), hasSpace, 0)))
       return seen
     }
-    // A block takes the slow one 250 ms; 9 take the other 225 ms, and 50 ms do not matter.
-    expect(draw(9, [slow, quick])).toEqual(new Set(['slow', 'quick']))
-    expect(draw(7, [slow, quick])).toEqual(new Set(['quick']))
+    // A block takes the slow one 250 ms, a quarter more at worst; 11 take the other 275 ms, and 50 ms do not matter.
+    expect(draw(11, [slow, quick])).toEqual(new Set(['slow', 'quick']))
+    expect(draw(10, [slow, quick])).toEqual(new Set(['quick']))
     // Alone, or beside those of whom nothing is known, it gets them all the same.
     expect(draw(1, [slow])).toEqual(new Set(['slow']))
     expect(draw(1, [slow, peer('new')])).toEqual(new Set(['slow', 'new']))
