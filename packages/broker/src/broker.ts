@@ -406,7 +406,7 @@ export class Broker implements ExchangeCore {
   #expire(copy: Copy, nowMs: number): void {
     const { wanted, peer, phase } = copy
     const isLate = nowMs >= copy.deadlineMs || peer.timing.isQuiet(copy.sinceMs, nowMs)
-    if (!isLate || (phase === 'in-flight' && peer.timing.isStillArriving(copy.sequence, nowMs))) {
+    if (!isLate || (phase === 'in-flight' && peer.timing.isStillArriving(copy.sequence, copy.sinceMs, nowMs))) {
       this.#deadlines.again(copy, this.#limits, nowMs)
       return
     }

@@ -164,9 +164,10 @@ export class Timing {
   }
 
   /** Whether a want that is past its deadline is rather behind bytes that are still arriving (B15). */
-  isStillArriving(sequence: number, nowMs: number): boolean {
+  isStillArriving(sequence: number, sentAtMs: number, nowMs: number): boolean {
     if (this.deliveredSequence - sequence > overtakingMax) return false
-    // A peer that is known to deliver may pause; of another, bytes must come now.
+    // A peer that is known to deliver may pause; of another, bytes must have come since it was asked, and come now.
+    if (this.bytesPerMs === undefined && this.lastBytesAtMs <= sentAtMs) return false
     const pauseMaxMs = this.bytesPerMs === undefined ? pauseUnknownMs : this.#limits.timeoutStartMs
     if (nowMs - this.lastBytesAtMs > pauseMaxMs) return false
     const spanMs = Math.max(nowMs - (this.#fromMs ?? nowMs), 1)

@@ -23,7 +23,7 @@ function timing(latencyMs?: number, bytesPerMs?: number): Timing {
 function arrives(bytesPerTick: number): boolean {
   const of = timing(100)
   for (let ms = 0; ms <= 3000; ms += 100) of.sampleBytes(bytesPerTick, true, ms)
-  return of.isStillArriving(0, 3050)
+  return of.isStillArriving(0, 0, 3050)
 }
 
 describe('deadlines', () => {
@@ -57,11 +57,11 @@ describe('deadlines', () => {
 
   it('[B15] stand still for a second of silence, not for more, and for no block that 33 later ones overtook', () => {
     const of = timing(100, 1000)
-    expect([of.isStillArriving(0, 1100), of.isStillArriving(0, 1101)]).toEqual([true, false])
+    expect([of.isStillArriving(0, 0, 1100), of.isStillArriving(0, 0, 1101)]).toEqual([true, false])
     of.deliveredSequence = 32
-    expect(of.isStillArriving(0, 1000)).toBe(true)
+    expect(of.isStillArriving(0, 0, 1000)).toBe(true)
     of.deliveredSequence = 33
-    expect([of.isStillArriving(0, 1000), of.isStillArriving(1, 1000)]).toEqual([false, true])
+    expect([of.isStillArriving(0, 0, 1000), of.isStillArriving(1, 0, 1000)]).toEqual([false, true])
   })
 
   it('[B15] end where nothing of use came for 7 s, whatever is ahead', () => {

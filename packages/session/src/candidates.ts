@@ -113,6 +113,7 @@ export class Candidates {
 
   /** After anything in a candidate changed that its weight is made of, besides `hit`. */
   refresh(candidate: Candidate): void {
+    this.#held.delete(candidate)
     const isOpen = this.isOpen(candidate) && isLikely(candidate)
     this.#tree.set(candidate.index, isOpen ? candidate.weight(candidate.hit) : 0)
   }
@@ -180,12 +181,10 @@ export class Candidates {
       }
       const candidate = this.#list[this.#tree.sample(this.#random.next())]
       if (candidate === undefined || block.stances.has(candidate.peer.key)) continue
-      if (!candidate.peer.isUsable(nowMs) || !hasSpace(candidate)) {
-        this.#tree.set(candidate.index, 0)
-        continue
-      }
-      if (this.#isLast(candidate, rest, nowMs)) {
-        this.#held.add(candidate)
+      // Who is not worth waiting for is not stood in line at either.
+      const isLast = this.#isLast(candidate, rest, nowMs)
+      if (isLast) this.#held.add(candidate)
+      if (isLast || !candidate.peer.isUsable(nowMs) || !hasSpace(candidate)) {
         this.#tree.set(candidate.index, 0)
         continue
       }
@@ -223,11 +222,17 @@ export class Candidates {
     this.#survey = survey
   }
 
-  /** There is more to fetch than there was, or time has passed: who was held back is in the draw again. */
-  release(): void {
-    if (this.#held.size === 0) return
-    for (const candidate of this.#held) this.refresh(candidate)
-    this.#held.clear()
+  /** Whether it is left out of the draw for being the last to deliver. */
+  isHeld(candidate: Candidate): boolean {
+    return this.#held.has(candidate)
+  }
+
+  /** There is more to fetch than there was, or time has passed: who was held back is in the draw again. Returns them. */
+  release(): Candidate[] {
+    if (this.#held.size === 0) return []
+    const released = Array.from(this.#held)
+    for (const candidate of released) this.refresh(candidate)
+    return released
   }
 
   /** What is known of single peers about this block: exact weights of those that may be asked, and what the tree has for all of them. */

@@ -36,7 +36,7 @@ export const defaultSessionLimits: SessionLimits = {
   discoveriesMax: 512,
   candidatesMax: 1024,
   partnersMax: 16,
-  probeStartMs: 1000,
+  probeStartMs: 100,
   probeMaxMs: 30_000,
   askAgainMs: 5000,
   searchStartMs: 1000,

@@ -135,7 +135,7 @@ export class Session {
     }
     this.#wants.add(want)
     this.#newest = want
-    this.#candidates.release()
+    this.#turns.release()
     // What others were told of the block before holds for this session as well.
     for (const { phase, peer } of block.stances.values()) if (phase === 'have' && this.#discovery.allows(peer.key)) this.#meet(peer, 1)
     if (!isIdle) return
@@ -167,7 +167,7 @@ export class Session {
     if (candidate === undefined) return
     this.#turns.end(candidate)
     this.#candidates.remove(candidate)
-    this.#candidates.release()
+    this.#turns.release()
     if (candidate.blocks > 0 && this.#formerly.size < this.#limits.partnersMax) this.#formerly.add(peer)
   }
 
@@ -250,7 +250,7 @@ export class Session {
     const candidate = this.#candidates.get(peer)
     if (candidate === undefined) return
     this.#candidates.timeOut(candidate, sentAtMs, nowMs)
-    this.#candidates.release()
+    this.#turns.release()
     if (candidate.restUntilMs <= nowMs) return
     this.#nextLookMs = Math.min(this.#nextLookMs, candidate.restUntilMs)
     this.#ports.wakeBy(candidate.restUntilMs)
@@ -322,7 +322,7 @@ export class Session {
     }
     for (const candidate of this.#candidates.wakeRested(nowMs)) if (!candidate.waiting) this.#turns.next(candidate)
     nextMs = Math.min(nextMs, this.#candidates.restedAtMs)
-    this.#candidates.release()
+    this.#turns.release()
     if (nowMs - this.#lastProgressMs >= lookEveryMs) this.#potential.lacked()
     if (this.#discovery.probeAtMs > nowMs) nextMs = Math.min(nextMs, this.#discovery.probeAtMs)
     const quiet = this.#quietWants(nowMs)

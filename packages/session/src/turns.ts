@@ -30,11 +30,16 @@ export class Turns {
     this.#opened.clear()
     let isAny = false
     for (const candidate of opened) {
-      if (!this.#candidates.isOpen(candidate) || candidate.blocked.size === 0) continue
+      if (!this.#candidates.isOpen(candidate) || this.#candidates.isHeld(candidate) || candidate.blocked.size === 0) continue
       this.next(candidate)
       isAny = true
     }
     return isAny
+  }
+
+  /** Peers that were held back for being slow may be asked again. */
+  release(): void {
+    for (const candidate of this.#candidates.release()) this.next(candidate)
   }
 
   /** The peer left: all in line there are ready. */
