@@ -325,7 +325,7 @@ export class Session {
     this.#turns.release()
     if (nowMs - this.#lastProgressMs >= lookEveryMs) this.#potential.lacked()
     if (this.#discovery.probeAtMs > nowMs) nextMs = Math.min(nextMs, this.#discovery.probeAtMs)
-    const quiet = this.#quietWants(nowMs)
+    const quiet = this.#wants.quiet(this.#lastProgressMs, this.#limits.giveUpMs, nowMs)
     this.#nextLookMs = nextMs
     return quiet
   }
@@ -333,22 +333,6 @@ export class Session {
   /** When `tick` is to be called next. */
   get nextLookMs(): number {
     return this.#nextLookMs
-  }
-
-  #quietWants(nowMs: number): { readonly want: Want; readonly quietMs: number }[] {
-    const quiet: { readonly want: Want; readonly quietMs: number }[] = []
-    if (nowMs - this.#lastProgressMs < this.#limits.giveUpMs) return quiet
-    for (const want of this.#wants) {
-      let sinceMs = Math.max(want.quietSinceMs, this.#lastProgressMs)
-      for (const { phase, peer } of want.block.stances.values()) {
-        if (phase === 'in-flight') sinceMs = Math.max(sinceMs, peer.lastBytesAtMs)
-      }
-      if (nowMs - sinceMs < this.#limits.giveUpMs) continue
-      quiet.push({ want, quietMs: nowMs - sinceMs })
-      // Whoever is patient waits on, and hears of it again after as long.
-      want.quietSinceMs = nowMs
-    }
-    return quiet
   }
 
   /** The one decision for one want: the peer that gets it, or why nobody does now. */

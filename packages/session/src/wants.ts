@@ -74,6 +74,23 @@ export class Wants {
     else if (next.phase === 'asked') this.#asking += 1
   }
 
+  /** Wants for which nothing went on for so long, with the time that it was. */
+  quiet(lastProgressMs: number, giveUpMs: number, nowMs: number): { readonly want: Want; readonly quietMs: number }[] {
+    const quiet: { readonly want: Want; readonly quietMs: number }[] = []
+    if (nowMs - lastProgressMs < giveUpMs) return quiet
+    for (const want of this) {
+      let sinceMs = Math.max(want.quietSinceMs, lastProgressMs)
+      for (const { phase, peer } of want.block.stances.values()) {
+        if (phase === 'in-flight') sinceMs = Math.max(sinceMs, peer.lastBytesAtMs)
+      }
+      if (nowMs - sinceMs < giveUpMs) continue
+      quiet.push({ want, quietMs: nowMs - sinceMs })
+      // Whoever is patient waits on, and hears of it again after as long.
+      want.quietSinceMs = nowMs
+    }
+    return quiet
+  }
+
   #leave(want: Want): void {
     const { state } = want
     this.promised.delete(want)

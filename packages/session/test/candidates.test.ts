@@ -1,11 +1,12 @@
 import type { PeerKey } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
-import { Candidates, type Choice } from '../src/candidates.ts'
+import { Candidates, type Choice, type Rest } from '../src/candidates.ts'
 import type { BlockView, PeerView } from '../src/views.ts'
 import { block, chiSquare, fixed, limits, peer, peers, seeded, stand } from './scene.ts'
 
 const hasSpace = (): boolean => true
 const rest = { bytes: 1e9, blockBytes: 1000 }
+const left = (blocks: number): Rest => ({ bytes: blocks * 250_000, blockBytes: 250_000 })
 
 function candidatesOf(all: readonly PeerView[], seed = 1, hit = 1): Candidates {
   const candidates = new Candidates({ ...limits, candidatesMax: 20_000 }, seeded(seed))
@@ -233,7 +234,6 @@ describe('the choice of a peer', () => {
   it('keeps the last blocks from a slow peer that happens to have space, as long as another is sooner done', () => {
     const slow = peer('slow', { bytesPerMs: 1000 })
     const quick = peer('quick', { bytesPerMs: 10_000 })
-    const left = (blocks: number): { bytes: number; blockBytes: number } => ({ bytes: blocks * 250_000, blockBytes: 250_000 })
     const draw = (blocks: number, all: readonly PeerView[]): Set<string> => {
       const candidates = candidatesOf(all)
       const seen = new Set<string>()

@@ -29,7 +29,7 @@ export const ours: Deadlines = {
     const isLate = nowMs >= ask.dueAtMs || timing.isQuiet(ask.sentAtMs ?? nowMs, nowMs)
     // A difference may be too small to add up to the time again.
     if (!isLate) return Math.max(1, Math.min(ask.dueAtMs - nowMs, quietMs))
-    return ask.type === 'want-block' && timing.isStillArriving(ask.sequence, 0, nowMs) ? graceMs : 0
+    return ask.type === 'want-block' && timing.isStillArriving(ask.sequence, ask.sentAtMs ?? 0, nowMs) ? graceMs : 0
   }
 }
 
