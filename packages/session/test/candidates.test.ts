@@ -28,6 +28,14 @@ function draws(candidates: Candidates, of: BlockView, all: readonly PeerView[], 
   return all.map(({ key }) => counts.get(key) ?? 0)
 }
 
+/** Who is drawn while so many blocks are left. */
+function drawn(blocks: number, all: readonly PeerView[]): Set<string> {
+  const candidates = candidatesOf(all)
+  const seen = new Set<string>()
+  for (let i = 0; i < 200; i++) seen.add(chosen(candidates.choose(block(i), left(blocks), hasSpace, 0)))
+  return seen
+}
+
 // Bounds that chance alone passes once in a thousand times, by degrees of freedom.
 const chiSquareMax = [0, 10.83, 13.82, 16.27, 18.47]
 
@@ -234,19 +242,13 @@ describe('the choice of a peer', () => {
   it('keeps the last blocks from a slow peer that happens to have space, as long as another is sooner done', () => {
     const slow = peer('slow', { bytesPerMs: 1000 })
     const quick = peer('quick', { bytesPerMs: 10_000 })
-    const draw = (blocks: number, all: readonly PeerView[]): Set<string> => {
-      const candidates = candidatesOf(all)
-      const seen = new Set<string>()
-      for (let i = 0; i < 200; i++) seen.add(chosen(candidates.choose(block(i), left(blocks), hasSpace, 0)))
-      return seen
-    }
     // A block takes the slow one 250 ms, a quarter more at worst; 11 take the other 275 ms, and 50 ms do not matter.
-    expect(draw(11, [slow, quick])).toEqual(new Set(['slow', 'quick']))
-    expect(draw(10, [slow, quick])).toEqual(new Set(['quick']))
+    expect(drawn(11, [slow, quick])).toEqual(new Set(['slow', 'quick']))
+    expect(drawn(10, [slow, quick])).toEqual(new Set(['quick']))
     // Alone, or beside those of whom nothing is known, it gets them all the same.
-    expect(draw(1, [slow])).toEqual(new Set(['slow']))
-    expect(draw(1, [slow, peer('new')])).toEqual(new Set(['slow', 'new']))
+    expect(drawn(1, [slow])).toEqual(new Set(['slow']))
+    expect(drawn(1, [slow, peer('new')])).toEqual(new Set(['slow', 'new']))
     // What counts is when each is done with what it has: one that is quicker, and busier, would be later.
-    expect(draw(1, [slow, peer('busy', { bytesPerMs: 10_000, inFlightBytes: 5e6 })])).toEqual(new Set(['slow']))
+    expect(drawn(1, [slow, peer('busy', { bytesPerMs: 10_000, inFlightBytes: 5e6 })])).toEqual(new Set(['slow']))
   })
 })
