@@ -15,7 +15,6 @@ for (const provider of providers) {
 const session = reader.createSession() // the wants of one file, spread over all who have it
 let bytes = 0
 for await (const chunk of cat(session, root)) bytes += chunk.byteLength
-const { blocks, duplicateBlocks } = session.stat()
-console.log(`${bytes} bytes of ${root} in ${blocks} blocks, ${duplicateBlocks} of them twice`)
+console.log(`${bytes} bytes of ${root} in ${session.stat().blocks} blocks`)
 session.close()
 await Promise.all([...providers, reader].map((peer) => peer.stop()))
