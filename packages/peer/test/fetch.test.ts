@@ -7,11 +7,14 @@ import { collect, connect, Peers, rawBlock, rawBlocks, until } from './support.t
 const peers = new Peers()
 afterEach(async () => await peers.stop())
 
+/** All peers share one event loop with the tests beside them: deadlines are no part of what is shown here. */
+const unhurried = { limits: { timeoutMinMs: 5000 } }
+
 describe('fetching over TCP', () => {
   it('gets a block from the peer that has it, and stores it', async () => {
     const block = rawBlock('one', 100_000)
     const provider = await peers.provider([block])
-    const peer = await peers.create()
+    const peer = await peers.create(unhurried)
     await connect(peer, provider)
     expect(await peer.get(block.cid)).toEqual(block.bytes)
     expect(await peer.has(block.cid)).toBe(true)
@@ -21,7 +24,7 @@ describe('fetching over TCP', () => {
 
   it('gives many blocks in the order asked, out of four peers, each block once', async () => {
     const blocks = rawBlocks(400, 64 * 1024)
-    const peer = await peers.create()
+    const peer = await peers.create(unhurried)
     for (let i = 0; i < 4; i++) await connect(peer, await peers.provider(blocks))
     const session = peer.createSession()
     const got = await collect(session.getMany(blocks.map((block) => block.cid)))
@@ -59,7 +62,7 @@ describe('fetching over TCP', () => {
   it('asks the next peer when one says DONT_HAVE', async () => {
     const mine = rawBlocks(30, 1000, 'a')
     const yours = rawBlocks(30, 1000, 'b')
-    const peer = await peers.create()
+    const peer = await peers.create(unhurried)
     await connect(peer, await peers.provider(mine))
     await connect(peer, await peers.provider(yours))
     const session = peer.createSession()
