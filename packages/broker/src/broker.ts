@@ -124,11 +124,12 @@ export class Broker implements ExchangeCore {
     if (member !== undefined) this.#leaveWant(member, key, nowMs)
   }
 
-  connectPeer(key: PeerKey, supportsHave: boolean, _nowMs: number): void {
+  connectPeer(key: PeerKey, supportsHave: boolean, nowMs: number): void {
     const queue = this.#peers.known(key)
     queue.supportsHave = supportsHave
     if (queue.isConnected) return
     this.#peers.connect(queue)
+    if (!queue.isUsable(nowMs)) return
     for (const member of this.#sessions.values()) {
       member.session.peerCame(queue)
       if (member.session.wants > 0) this.#awake.add(member)
@@ -146,10 +147,10 @@ export class Broker implements ExchangeCore {
     this.#peers.forget()
   }
 
-  providerFound(id: SessionId, key: PeerKey, _nowMs: number): void {
+  providerFound(id: SessionId, key: PeerKey, nowMs: number): void {
     const member = this.#sessions.get(id)
     const queue = this.#peers.get(key)
-    if (member === undefined || queue?.isConnected !== true) return
+    if (member === undefined || queue?.isUsable(nowMs) !== true) return
     member.session.providerFound(queue)
     this.#awake.add(member)
   }
@@ -207,7 +208,7 @@ export class Broker implements ExchangeCore {
     const copy = wanted?.stances.get(key)
     if (wanted === undefined || copy === undefined) {
       // An answer that comes after its block: the peer joins all the same.
-      const member = presence === 'have' ? this.#pastSession(queue, block) : undefined
+      const member = presence === 'have' && queue.isUsable(nowMs) ? this.#pastSession(queue, block) : undefined
       if (member === undefined) return
       member.session.joined(queue)
       this.#awake.add(member)
@@ -478,7 +479,7 @@ export class Broker implements ExchangeCore {
       counters.duplicateBlocks += 1
       counters.duplicateBytes += bytes
     }
-    if (member !== undefined) {
+    if (member !== undefined && queue.isUsable(nowMs)) {
       // Small blocks come in place of a HAVE from all who have them: each of them is a provider.
       member.session.duplicated(queue)
       this.#awake.add(member)

@@ -30,6 +30,8 @@ export class Peers {
     let queue = this.#byKey.get(key)
     if (queue === undefined) {
       queue = new PeerQueue(key, this.#limits)
+      // Before the newcomer has its place: it is not connected yet, and must not be the one that leaves.
+      this.forget()
       this.#byKey.set(key, queue)
     }
     return queue

@@ -1,4 +1,5 @@
 import { CID } from '@shardswap/interface'
+import { peerKey } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
 import { A, asks, at, B, cancels, count, limits, lines, queue, scene, want } from './scene.ts'
 
@@ -244,5 +245,38 @@ describe('the broker with our sessions', () => {
     for (let ms = 0; ms < 120_000; ms += 1000) searches += count(c.tick(ms), 'find-providers')
     expect(searches).toBeGreaterThan(3)
     expect(searches).toBeLessThanOrEqual(9)
+  })
+
+  it('[F41] makes no provider of a peer that is shut out, when it comes back, is found, answers late or repeats itself', () => {
+    const c = scene({ peers: [A, B] })
+    want(c, 0, 1)
+    c.decide(0)
+    expect(c.receiveBlock(A, at(0).key, 100, 1)).toMatchObject({ kind: 'wanted' })
+    for (let ms = 2; ms < 5; ms++) c.receiveUnasked(A, ms)
+    c.disconnectPeer(A, 6)
+    c.connectPeer(A, true, 7)
+    c.providerFound(0, A, 8)
+    expect(c.receiveBlock(A, at(0).key, 100, 9)).toMatchObject({ kind: 'duplicate' })
+    c.receivePresence(A, at(0).key, 'have', 10)
+    want(c, 1, 20, 11)
+    expect(asks(c.decide(11)).filter((line) => line.endsWith('A'))).toEqual([])
+    // The other one is asked: nobody waits for the one that gets nothing.
+    expect(queue(c, B).inFlight + queue(c, B).haves).toBeGreaterThan(0)
+  })
+
+  it('[B22] remembers no more peers than it may, also of those that never connect', () => {
+    const c = scene({ limits: { peersRememberedMax: 10 } })
+    for (let i = 0; i < 100; i++) c.receiveUnasked(peerKey(`stranger ${i}`), i)
+    expect(c.gauges().peers).toBeLessThanOrEqual(11)
+  })
+
+  it('brings its sums of bytes back to nothing, whatever sizes the blocks had', () => {
+    const c = scene({ peers: [A] })
+    want(c, 0, 30)
+    for (let i = 0; i < 30; i++) {
+      c.decide(i)
+      c.receiveBlock(A, at(i).key, 1000 + 7 * i, i)
+    }
+    expect(c.gauges()).toMatchObject({ inFlight: 0, inFlightBytes: 0 })
   })
 })

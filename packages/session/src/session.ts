@@ -194,7 +194,9 @@ export class Session {
 
   /** The broker put a want-block of this session into the peer's queue. */
   sentBlock(peer: PeerView): void {
-    const candidate = this.#candidates.get(peer.key) ?? this.#candidates.add(peer, 0)
+    // A copy that another session left may be at a peer that this one must not ask.
+    const isAllowed = this.#discovery.allows(peer.key)
+    const candidate = isAllowed ? (this.#candidates.get(peer.key) ?? this.#candidates.add(peer, 0)) : undefined
     this.#inFlight += 1
     if (candidate === undefined) return
     candidate.inFlight += 1
@@ -265,7 +267,8 @@ export class Session {
     this.#potential.arrived(false)
     this.#discovery.answered()
     this.remove(key)
-    if (!this.#discovery.allows(peer.key)) return
+    // One that is gone or shut out would be a provider that no want ever gets to.
+    if (!this.#discovery.allows(peer.key) || !peer.isUsable(nowMs)) return
     const candidate = this.#meet(peer, 1)
     if (candidate === undefined) return
     this.#candidates.receive(candidate)

@@ -18,8 +18,9 @@ export class BlockSizes {
   #nodeBytes = unknownBlockBytes
   #rawSeen = 0
 
+  /** Whole bytes: sums of them come back to 0. */
   expected(cid: CID): number {
-    return cid.code === rawCode ? this.#rawBytes : this.#nodeBytes
+    return Math.round(cid.code === rawCode ? this.#rawBytes : this.#nodeBytes)
   }
 
   add(cid: CID, bytes: number): void {
