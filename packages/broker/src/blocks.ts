@@ -52,3 +52,8 @@ export interface Copy extends Stance {
   /** A message with it has left. */
   isReleased: boolean
 }
+
+/** The first that was added, of those that are left. */
+export function firstOf<T>(set: ReadonlySet<T>): T | undefined {
+  return set.values().next().value
+}

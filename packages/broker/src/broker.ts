@@ -1,6 +1,6 @@
 import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@shardswap/interface'
 import type { Decision, Session, SessionOptions } from '@shardswap/session'
-import { type Copy, type Member, Wanted } from './blocks.ts'
+import { type Copy, firstOf, type Member, Wanted } from './blocks.ts'
 import { clearRemote, dropCopy, type InFlight, moveCopy, newCopy } from './copies.ts'
 import { countBlock, type Counters, newCounters } from './counters.ts'
 import { Deadlines } from './deadlines.ts'
@@ -55,7 +55,7 @@ export class Broker implements ExchangeCore {
   readonly #peers: Peers
   readonly #sessions = new Map<SessionId, OpenSession>()
   readonly #blocks = new Map<BlockKey, Wanted>()
-  readonly #deadlines = new Deadlines()
+  readonly #deadlines: Deadlines
   readonly #lines: Lines
   /** Sessions that may have something to send, in the order of their turns. */
   readonly #awake = new Set<OpenSession>()
@@ -70,6 +70,7 @@ export class Broker implements ExchangeCore {
     this.#random = options.random
     this.#makeSession = options.openSession
     this.#peers = new Peers(options.limits)
+    this.#deadlines = new Deadlines(options.limits.timeoutMaxMs)
     this.#lines = new Lines(options.limits, this.#inFlight)
     this.#outbox = new Outbox(options.limits.holdMs, this.#commands)
   }
@@ -351,7 +352,7 @@ export class Broker implements ExchangeCore {
       moveCopy(copy, { phase: 'have-asked', deadlineMs: nowMs + queue.timing.timeoutMs(queue.inFlightBytes) }, this.#inFlight, nowMs)
       for (const counters of figures) counters.wantHavesSent += 1
     }
-    this.#deadlines.watch(copy, this.#limits.timeoutMaxMs, nowMs)
+    this.#deadlines.watch(copy, nowMs)
     this.#outbox.ask(queue, type, wanted, nowMs)
     if (type === 'want-block' && !queue.fits(bytes)) this.#outbox.release(queue)
   }
@@ -408,7 +409,7 @@ export class Broker implements ExchangeCore {
     const { wanted, peer, phase } = copy
     const isLate = nowMs >= copy.deadlineMs || peer.timing.isQuiet(copy.sinceMs, nowMs)
     if (!isLate || (phase === 'in-flight' && peer.timing.isStillArriving(copy.sequence, copy.sinceMs, nowMs))) {
-      this.#deadlines.again(copy, this.#limits, nowMs)
+      this.#deadlines.again(copy, nowMs)
       return
     }
     if (phase === 'in-flight') {
@@ -492,8 +493,4 @@ export class Broker implements ExchangeCore {
     const id = queue.past.get(block)?.session
     return id === undefined ? undefined : this.#sessions.get(id)
   }
-}
-
-function firstOf<T>(set: ReadonlySet<T>): T | undefined {
-  return set.values().next().value
 }

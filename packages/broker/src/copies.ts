@@ -1,5 +1,5 @@
 import { assert } from '@shardswap/interface'
-import type { Copy, Member, Wanted } from './blocks.ts'
+import { type Copy, firstOf, type Member, type Wanted } from './blocks.ts'
 import type { PeerQueue } from './queue.ts'
 
 /** What is out over all peers. */
@@ -100,11 +100,6 @@ export function dropCopy(copy: Copy, total: InFlight): void {
   wanted.stances.delete(peer.key)
   peer.copies.delete(wanted.key)
   peer.past.add(wanted.key, session?.id)
-}
-
-function firstOf(members: ReadonlySet<Member>): Member | undefined {
-  for (const member of members) return member
-  return undefined
 }
 
 function leave(copy: Copy, total: InFlight): void {

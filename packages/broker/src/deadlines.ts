@@ -1,6 +1,5 @@
 import { Heap } from '@shardswap/interface'
 import type { Copy } from './blocks.ts'
-import type { BrokerLimits } from './limits.ts'
 
 /** How soon a want whose deadline stands still is looked at again. */
 const graceMs = 50
@@ -11,10 +10,11 @@ const staleMax = 1024
 /** When copies are to be looked at next. Copies that moved on leave stale entries, which are dropped at their time. */
 export class Deadlines {
   readonly #heap = new Heap<Copy>()
+  /** A peer that sent nothing for so long is quiet, whatever the deadline. */
+  readonly #quietMs: number
 
-  /** Entries, stale ones among them. */
-  get size(): number {
-    return this.#heap.size
+  constructor(quietMs: number) {
+    this.#quietMs = quietMs
   }
 
   /** At or before the next time at which `due` finds something. */
@@ -23,14 +23,14 @@ export class Deadlines {
   }
 
   /** Looks at the copy at its deadline, and before it whether the peer has become quiet. */
-  watch(copy: Copy, quietMs: number, nowMs: number): void {
-    copy.checkMs = Math.min(copy.deadlineMs, nowMs + quietMs + 1)
+  watch(copy: Copy, nowMs: number): void {
+    copy.checkMs = Math.min(copy.deadlineMs, nowMs + this.#quietMs + 1)
     this.#heap.push(copy.checkMs, copy)
   }
 
-  again(copy: Copy, limits: BrokerLimits, nowMs: number): void {
+  again(copy: Copy, nowMs: number): void {
     if (copy.deadlineMs <= nowMs) copy.deadlineMs = nowMs + graceMs
-    this.watch(copy, limits.timeoutMaxMs, nowMs)
+    this.watch(copy, nowMs)
   }
 
   /** Drops stale entries where they are by far the most, so that what ended does not live on until its deadline. */

@@ -1,4 +1,4 @@
-import type { Member } from './blocks.ts'
+import { firstOf, type Member } from './blocks.ts'
 import type { InFlight } from './copies.ts'
 import type { BrokerLimits } from './limits.ts'
 import type { PeerQueue } from './queue.ts'
@@ -32,11 +32,7 @@ export class Lines {
   }
 
   hasSpace(member: Member, queue: PeerQueue, bytes: number): boolean {
-    if (!queue.fits(bytes)) return false
-    if (this.#inFlight.wants > 0 && this.#inFlight.bytes + bytes > this.#limits.inFlightBytesMax) {
-      this.#isUsedUp = true
-      return false
-    }
+    if (!queue.fits(bytes) || !this.#fitsAll(bytes)) return false
     return queue.line.size === 0 || queue.turn === member
   }
 
@@ -72,16 +68,12 @@ export class Lines {
   /** The next session in line at a queue with space; it has one turn there, until `endTurn`. */
   next(): Member | undefined {
     for (const queue of this.#freed) {
-      const member = this.#first(queue)
+      const member = firstOf(queue.line)
       if (member === undefined || !queue.fits(member.session.nextBytes)) {
         this.#freed.delete(queue)
         continue
       }
-      const { bytes, wants } = this.#inFlight
-      if (wants > 0 && bytes + member.session.nextBytes > this.#limits.inFlightBytesMax) {
-        this.#isUsedUp = true
-        return undefined
-      }
+      if (!this.#fitsAll(member.session.nextBytes)) return undefined
       queue.line.delete(member)
       if (queue.line.size === 0) this.#lined.delete(queue)
       queue.turn = member
@@ -97,8 +89,11 @@ export class Lines {
     this.#turnAt = undefined
   }
 
-  #first(queue: PeerQueue): Member | undefined {
-    for (const member of queue.line) return member
-    return undefined
+  /** Whether so many bytes more fit into what may be in flight over all peers. */
+  #fitsAll(bytes: number): boolean {
+    const { wants, bytes: inFlightBytes } = this.#inFlight
+    if (wants === 0 || inFlightBytes + bytes <= this.#limits.inFlightBytesMax) return true
+    this.#isUsedUp = true
+    return false
   }
 }

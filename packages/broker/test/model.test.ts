@@ -4,7 +4,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Broker, type BrokerOptions, type Command } from '../src/index.ts'
 import type { PeerQueue } from '../src/queue.ts'
-import { A, at, limits as defaults, seeded, want } from './scene.ts'
+import { seeded } from '../../session/test/scene.ts'
+import { A, at, limits as defaults, want } from './scene.ts'
 
 type Limits = typeof defaults
 

@@ -1,25 +1,13 @@
 import { createHash } from 'node:crypto'
-import { type BlockKey, blockKey, CID, type PeerKey, peerKey, type Random } from '@shardswap/interface'
+import { type BlockKey, blockKey, CID, type PeerKey, peerKey } from '@shardswap/interface'
 import { defaultSessionLimits, Session, type SessionLimits } from '@shardswap/session'
 import { create } from 'multiformats/hashes/digest'
 import { Broker, type BrokerLimits, type Command, defaultBrokerLimits, type SessionInit } from '../src/index.ts'
+import { seeded } from '../../session/test/scene.ts'
 
 export const A = peerKey('A')
 export const B = peerKey('B')
 export const limits = { ...defaultBrokerLimits, ...defaultSessionLimits }
-
-/** Xorshift: the same numbers for the same seed. */
-export function seeded(seed: number): Random {
-  let state = seed | 1
-  return {
-    next: () => {
-      state ^= state << 13
-      state ^= state >>> 17
-      state ^= state << 5
-      return (state >>> 0) / 2 ** 32
-    }
-  }
-}
 
 interface Named {
   readonly cid: CID

@@ -1,3 +1,4 @@
+import type { Figures } from '@shardswap/broker'
 import type { ComponentLogger, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AbortOptions, Block, BlockSource, CID, GetBlockOptions } from '@shardswap/interface'
@@ -73,19 +74,9 @@ export interface Session extends BlockSource {
 }
 
 /** What was fetched, in all, in one session or from one peer. Bytes are bytes of blocks. */
-export interface FetchStat {
+export interface FetchStat extends Figures {
   /** Want-blocks and want-haves together. */
   readonly wantsSent: number
-  readonly wantBlocksSent: number
-  readonly wantHavesSent: number
-  readonly blocks: number
-  readonly bytes: number
-  readonly duplicateBlocks: number
-  readonly duplicateBytes: number
-  readonly timeouts: number
-  readonly dontHaves: number
-  /** Blocks that nobody here had asked for; dropped. */
-  readonly unaskedBlocks: number
 }
 
 export interface PeerFetchStat extends FetchStat {

@@ -1,7 +1,7 @@
 import type { CID } from '@shardswap/interface'
 
 /** A block's size before anything is known of it (B15). */
-const unknownBlockBytes = 256 * 1024
+export const unknownBlockBytes = 256 * 1024
 /** The codec of blocks without links: the bytes of a file. */
 const rawCode = 0x55
 /** A new size counts for an eighth, and more among the first ones of raw blocks. */

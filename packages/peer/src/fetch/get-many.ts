@@ -1,10 +1,8 @@
 import type { Block, CID } from '@shardswap/interface'
+import { unknownBlockBytes } from '@shardswap/session'
 import type { PeerLimits } from '../limits.ts'
 import type { GetManyOptions } from '../types.ts'
 import { abortError, onAbort } from './abort.ts'
-
-/** A block's size before anything is known of it (B15). */
-const unknownBlockBytes = 256 * 1024
 
 type Outcome = { readonly cid: CID; readonly bytes: Uint8Array } | { readonly cid: CID; readonly error: unknown }
 

@@ -1,10 +1,11 @@
+import { newCounters } from '@shardswap/broker'
 import type { Block, CID, PeerKey } from '@shardswap/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { GetManyOptions, GetOptions, Session, SessionStat } from '../types.ts'
 import { onAbort } from './abort.ts'
 import type { Fetcher } from './fetcher.ts'
 import { getMany } from './get-many.ts'
-import { fetchStat, noFigures } from './stat.ts'
+import { fetchStat } from './stat.ts'
 
 /** One DAG's wants, as the public interface shows it. */
 export class PeerSession implements Session {
@@ -13,7 +14,7 @@ export class PeerSession implements Session {
   readonly #id: number
   readonly #onEnd: (session: PeerSession) => void
   #offAbort: (() => void) | undefined
-  #last: SessionStat = { ...fetchStat(noFigures), potential: 0, wants: 0, inFlight: 0 }
+  #last: SessionStat = { ...fetchStat(newCounters()), potential: 0, wants: 0, inFlight: 0 }
 
   constructor(
     fetcher: Fetcher,

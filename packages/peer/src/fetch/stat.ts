@@ -1,18 +1,6 @@
 import type { Figures, QueueFigures } from '@shardswap/broker'
 import type { FetchStat, PeerFetchStat } from '../types.ts'
 
-export const noFigures: Figures = {
-  wantBlocksSent: 0,
-  wantHavesSent: 0,
-  blocks: 0,
-  bytes: 0,
-  duplicateBlocks: 0,
-  duplicateBytes: 0,
-  timeouts: 0,
-  dontHaves: 0,
-  unaskedBlocks: 0
-}
-
 /** The core's figures as the public interface shows them. */
 export function fetchStat(figures: Figures): FetchStat {
   return { wantsSent: figures.wantBlocksSent + figures.wantHavesSent, ...figures }
