@@ -299,8 +299,8 @@ export class Broker implements ExchangeCore {
   session(id: SessionId): SessionFigures | undefined {
     const member = this.#sessions.get(id)
     if (member === undefined) return undefined
-    const { potential, wants, inFlight } = member.session
-    return { potential, wants, inFlight, figures: { ...member.figures } }
+    const { potential, wants, inFlight, knownPeers } = member.session
+    return { potential, wants, inFlight, knownPeers, figures: { ...member.figures } }
   }
 
   queues(): readonly QueueFigures[] {

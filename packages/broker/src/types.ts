@@ -77,6 +77,8 @@ export interface SessionFigures {
   readonly potential: number
   readonly wants: number
   readonly inFlight: number
+  /** Peers that it knows for this DAG: kept until it ends, whether anything is wanted or not. */
+  readonly knownPeers: number
   readonly figures: Figures
 }
 

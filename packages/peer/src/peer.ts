@@ -122,6 +122,9 @@ export class ShardswapPeer implements Peer {
   async #stop(): Promise<void> {
     this.#state = 'stopped'
     this.#search.stop()
+    for (const session of [...this.#sessions, ...(this.#own === undefined ? [] : [this.#own])]) session.end('the peer was stopped')
+    this.#sessions.clear()
+    this.#own = undefined
     this.#fetcher.stop()
     // Together: the server waits for its sends, and a send that waits for a stream to open ends with the network.
     await Promise.all([this.#server?.stop(), this.#network.stop()])
@@ -218,6 +221,7 @@ export class ShardswapPeer implements Peer {
     return {
       ...fetch,
       sessions: fetch.sessions - (this.#own === undefined ? 0 : 1),
+      records: fetch.records - (this.#own?.knownPeers ?? 0),
       searches: this.#search.running,
       clientWants: (serve?.wants ?? 0) + (serve?.lookups ?? 0),
       clientBytes: (serve?.queuedBytes ?? 0) + (serve?.responseBytes ?? 0)

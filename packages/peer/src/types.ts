@@ -138,7 +138,7 @@ export interface PeerGauges {
   readonly wants: number
   /** Wants that stand at peers, counted once for each peer. */
   readonly wantsAtPeers: number
-  /** Copies, candidates and whatever else is kept for each want, or for each session and peer. */
+  /** Copies, candidates and whatever else is kept for each want, or for each session and peer; but for the peers that the peer's own session knows. */
   readonly records: number
   /** Verified blocks on their way into the store. */
   readonly storeBacklogBytes: number

@@ -103,9 +103,14 @@ export class Session {
     return this.#inFlight
   }
 
+  /** Peers that have, or may have, what is wanted here. */
+  get knownPeers(): number {
+    return this.#candidates.size + this.#partners.size
+  }
+
   /** Whatever is kept per want and peer. */
   get records(): number {
-    return this.#wants.size + this.#candidates.size + this.#wants.exhausted.size + this.#wants.promised.size + this.#partners.size
+    return this.#wants.size + this.#wants.exhausted.size + this.#wants.promised.size + this.knownPeers
   }
 
   keys(): Iterable<BlockKey> {

@@ -1,5 +1,6 @@
 import {
   asError,
+  assert,
   type BlockKey,
   blockKey,
   type CID,
@@ -192,6 +193,7 @@ export class Fetcher {
   #wait(session: number, cid: CID, options: GetOptions): Promise<Uint8Array> {
     const key = blockKey(cid)
     const { signal, timeoutMs, onProgress } = options
+    assert(!Number.isNaN(timeoutMs), 'timeoutMs is a number of milliseconds')
     const patient = options.patient ?? (signal !== undefined || timeoutMs !== undefined)
     return new Promise<Uint8Array>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined

@@ -9,15 +9,17 @@ type Outcome = { readonly cid: CID; readonly bytes: Uint8Array } | { readonly ci
 /**
  * Many blocks as a stream: takes CIDs as long as what is asked for and not yet
  * read stays under the limits, gives blocks in the order asked or as they come.
- * Ending it early cancels what is open. Errors: as `get`, for the block whose turn it is.
+ * Ending it early cancels what is open. Errors: as `get`, for the block whose turn it is. Once `ended` fires no more
+ * CIDs are waited for: after what is here already comes its reason, as an error.
  */
 export async function* getMany(
   get: (cid: CID, signal: AbortSignal) => Promise<Uint8Array>,
   cids: Iterable<CID> | AsyncIterable<CID>,
   options: GetManyOptions,
-  limits: PeerLimits
+  limits: PeerLimits,
+  ended: AbortSignal
 ): AsyncGenerator<Block> {
-  const flow = new Flow(get, options, limits)
+  const flow = new Flow(get, options, limits, ended)
   // The flow reports what goes wrong in its turn.
   void flow.fill(cids)
   try {
@@ -39,6 +41,7 @@ class Flow {
   readonly #abort = new AbortController()
   readonly #signal: AbortSignal | undefined
   #offAbort: (() => void) | undefined
+  #offEnded: (() => void) | undefined
   /** Promised, in the order asked; or here, in the order of arrival. */
   readonly #ahead: { readonly outcome: Promise<Outcome> | Outcome }[] = []
   /** Asked for and not read yet. */
@@ -54,9 +57,16 @@ class Flow {
   #wakeReader: (() => void) | undefined
   #wakeFiller: (() => void) | undefined
 
-  constructor(get: (cid: CID, signal: AbortSignal) => Promise<Uint8Array>, options: GetManyOptions, limits: PeerLimits) {
+  constructor(
+    get: (cid: CID, signal: AbortSignal) => Promise<Uint8Array>,
+    options: GetManyOptions,
+    limits: PeerLimits,
+    ended: AbortSignal
+  ) {
     this.#get = get
     this.#limits = limits
+    if (ended.aborted) this.#endSource({ error: ended.reason })
+    else this.#offEnded = onAbort(ended, () => this.#endSource({ error: ended.reason }))
     this.#inOrder = options.order !== 'arrival'
     this.#signal = options.signal
     if (this.#signal === undefined) return
@@ -67,15 +77,13 @@ class Flow {
   async fill(cids: Iterable<CID> | AsyncIterable<CID>): Promise<void> {
     try {
       for await (const cid of cids) {
-        while (!this.#abort.signal.aborted && !this.#hasRoom()) await new Promise<void>((resolve) => (this.#wakeFiller = resolve))
-        if (this.#abort.signal.aborted) return
+        while (!this.#sourceDone && !this.#hasRoom()) await new Promise<void>((resolve) => (this.#wakeFiller = resolve))
+        if (this.#sourceDone) return
         this.#start(cid)
       }
+      this.#endSource()
     } catch (error) {
-      this.#sourceError = { error }
-    } finally {
-      this.#sourceDone = true
-      this.#wake()
+      this.#endSource({ error })
     }
   }
 
@@ -102,16 +110,20 @@ class Flow {
 
   end(): void {
     this.#offAbort?.()
+    this.#offEnded?.()
     this.#abort.abort()
-    this.#wake()
+    this.#endSource()
   }
 
   readonly #onAbort = (): void => {
     this.#abort.abort(this.#signal?.reason)
-    this.#wake()
+    this.#endSource()
   }
 
-  #wake(): void {
+  /** Nothing more is taken from the source, which may be in the middle of making a CID; the first to say so says why. */
+  #endSource(failure?: { readonly error: unknown }): void {
+    if (!this.#sourceDone) this.#sourceError = failure
+    this.#sourceDone = true
     this.#wakeReader?.()
     this.#wakeFiller?.()
   }

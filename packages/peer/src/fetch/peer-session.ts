@@ -1,5 +1,5 @@
 import { newCounters } from '@shardswap/broker'
-import type { Block, CID, PeerKey } from '@shardswap/interface'
+import { type Block, type CID, type PeerKey, StoppedError } from '@shardswap/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { GetManyOptions, GetOptions, Session, SessionStat } from '../types.ts'
 import { onAbort } from './abort.ts'
@@ -13,6 +13,8 @@ export class PeerSession implements Session {
   readonly #limits: PeerLimits
   readonly #id: number
   readonly #onEnd: (session: PeerSession) => void
+  /** Fires once the session is over: streams that wait for CIDs have nothing else to wake them. */
+  readonly #ending = new AbortController()
   #offAbort: (() => void) | undefined
   #last: SessionStat = { ...fetchStat(newCounters()), potential: 0, wants: 0, inFlight: 0 }
 
@@ -41,7 +43,9 @@ export class PeerSession implements Session {
     const rest: GetOptions = { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(onProgress === undefined ? {} : { onProgress }) }
     // A signal of the caller's ends the stream; blocks within it have no patience of their own beyond it.
     const patient = options.patient ?? options.signal !== undefined
-    return getMany(async (cid, signal) => await this.#fetcher.get(this.#id, cid, { ...rest, signal, patient }), cids, options, this.#limits)
+    const get = async (cid: CID, signal: AbortSignal): Promise<Uint8Array> =>
+      await this.#fetcher.get(this.#id, cid, { ...rest, signal, patient })
+    return getMany(get, cids, options, this.#limits, this.#ending.signal)
   }
 
   stat(): SessionStat {
@@ -51,10 +55,21 @@ export class PeerSession implements Session {
     return { ...fetchStat(figures), potential, wants, inFlight }
   }
 
+  /** Peers that it keeps in mind, which may serve its next want. */
+  get knownPeers(): number {
+    return this.#fetcher.core.session(this.#id)?.knownPeers ?? 0
+  }
+
   close(): void {
-    this.#last = this.stat()
-    this.#offAbort?.()
+    this.end('the session was closed')
     this.#fetcher.closeSession(this.#id)
     this.#onEnd(this)
+  }
+
+  /** Keeps the figures and lets go of signals and streams; the fetcher still has to close it. */
+  end(why: string): void {
+    this.#last = this.stat()
+    this.#offAbort?.()
+    this.#ending.abort(new StoppedError(why))
   }
 }

@@ -2,6 +2,7 @@ import { type CID, type PeerKey, peerKey } from '@shardswap/interface'
 import type { Libp2p, Logger } from '@libp2p/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { Provider, Routing } from '../types.ts'
+import { onAbort } from './abort.ts'
 
 /** Searches that run at once; more are dropped, for each session asks again later. */
 const searchesMax = 8
@@ -50,8 +51,7 @@ export class Search {
     const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(searchTimeoutMs)])
     const dials = new Map<string, Promise<void>>()
     let named = 0
-    for await (const provider of routing.findProviders(cid, { signal })) {
-      signal.throwIfAborted()
+    for await (const provider of untilAborted(routing.findProviders(cid, { signal }), signal)) {
       const id = provider.id.toString()
       if (!provider.id.equals(this.#libp2p.peerId) && !dials.has(id)) dials.set(id, this.#dial(provider, signal, found))
       named += 1
@@ -73,5 +73,25 @@ export class Search {
     } catch (error) {
       this.#log('provider %p cannot be reached - %e', provider.id, error)
     }
+  }
+}
+
+/** What a source gives until the signal fires; then throws its reason, whether the source hears of it or not. */
+async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = source[Symbol.asyncIterator]()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const offAbort = onAbort(signal, () => reject(signal.reason))
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const result = await Promise.race([iterator.next(), aborted])
+      if (result.done === true) return
+      yield result.value
+    }
+  } finally {
+    offAbort()
+    // It is told, and not waited for: a generator that is stuck would never say that it has ended.
+    const ended = Promise.resolve(iterator.return?.())
+    ended.catch(() => undefined)
   }
 }

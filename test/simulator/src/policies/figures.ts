@@ -20,7 +20,7 @@ export function queueFigures(peer: Peer): QueueFigures {
 export function sessionFigures(session: Session): SessionFigures {
   let inFlight = 0
   for (const want of session.wants.values()) inFlight += want.inFlight
-  return { potential: 1, wants: session.wants.size, inFlight, figures: session.tally }
+  return { potential: 1, wants: session.wants.size, inFlight, knownPeers: 0, figures: session.tally }
 }
 
 /** Sums over the peers, beside what is counted elsewhere. */
