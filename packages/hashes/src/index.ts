@@ -31,7 +31,10 @@ export interface HashFunction {
   digest(bytes: Uint8Array, digestBytes: number): Uint8Array<ArrayBuffer>
 }
 
+const nativeNames = new Map<number, string>()
+
 function native(name: string, code: number, algorithm: string, digestBytes: number): HashFunction {
+  nativeNames.set(code, algorithm)
   // Copied out of Node's shared pool, so that a digest that is kept pins nothing else.
   const digest = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(nativeHash(algorithm, bytes, 'buffer'))
   return { name, code, digestBytes, digestBytesMax: digestBytes, digest }
@@ -66,6 +69,16 @@ const functions: readonly HashFunction[] = [
 
 const byCode = new Map(functions.map((fn) => [fn.code, fn]))
 
+/** Of Node's own functions: their names there, and the characters of a key ahead of the digest's, for one of full length. */
+const nativeKeys = new Map(
+  functions.flatMap((fn) => {
+    const algorithm = nativeNames.get(fn.code)
+    if (algorithm === undefined) return []
+    const whole = blockKeyOfMultihash(createDigest(fn.code, new Uint8Array(fn.digestBytes)).bytes)
+    return [[fn.code, { algorithm, digestBytes: fn.digestBytes, head: whole.slice(0, -fn.digestBytes) }] as const]
+  })
+)
+
 /** The function of a multihash code, or undefined where none is registered. */
 export function hashFunction(code: number): HashFunction | undefined {
   return byCode.get(code)
@@ -95,6 +108,12 @@ export function multihashOf(code: number, digestBytes: number, bytes: Uint8Array
 
 /** As `multihashOf`, given as the key that the block is filed under. */
 export function blockKeyFor(code: number, digestBytes: number, bytes: Uint8Array): BlockKey | undefined {
+  const native = nativeKeys.get(code)
+  if (native?.digestBytes === digestBytes) {
+    // `binary` is one character a byte, as keys are: the digest needs no bytes of its own.
+    const key: string = native.head + nativeHash(native.algorithm, bytes, 'binary')
+    return key as BlockKey
+  }
   const digest = multihashOf(code, digestBytes, bytes)
   return digest === undefined ? undefined : blockKeyOfMultihash(digest.bytes)
 }

@@ -1,4 +1,4 @@
-import { CID, UnknownHashError, HashMismatchError } from '@shardswap/interface'
+import { blockKeyOfMultihash, CID, UnknownHashError, HashMismatchError } from '@shardswap/interface'
 import { create } from 'multiformats/hashes/digest'
 import { describe, expect, it } from 'vitest'
 import { blockKeyFor, hashFunctions, isEmptyBlock, isVerifiable, matches, multihashOf, verify } from '../src/index.ts'
@@ -31,6 +31,14 @@ describe('hashes', () => {
   it('gives BLAKE3 a longer digest whose head is the short one, and truncates sha2-256', () => {
     expect(hex(multihashOf(0x1e, 64, abc)!.digest).slice(0, 64)).toBe(knownOfAbc['blake3'])
     expect(hex(multihashOf(0x12, 20, abc)!.digest)).toBe(knownOfAbc['sha2-256']!.slice(0, 40))
+  })
+
+  it('files a block under the multihash of its bytes, whatever the function and the length of the digest', () => {
+    for (const { code, digestBytes, digestBytesMax } of hashFunctions()) {
+      for (const bytes of new Set([20, digestBytes, digestBytesMax])) {
+        expect(blockKeyFor(code, bytes, abc)).toBe(blockKeyOfMultihash(multihashOf(code, bytes, abc)!.bytes))
+      }
+    }
   })
 
   it('proves nothing by identity, a short digest, a long one or an unknown function', () => {

@@ -59,15 +59,21 @@ export interface WritableStore {
 
 /** Joins the chunks of one block; a lone chunk is passed on as it is. */
 export async function readBlock(store: ReadableStore, cid: CID, options?: AbortOptions): Promise<Uint8Array> {
+  const parts = store.get(cid, options)
+  // A store in memory has them at once: waiting for each would cost more than reading it.
+  if (Symbol.iterator in parts) return joined(Array.from(parts))
   const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of store.get(cid, options)) {
-    chunks.push(chunk)
-    length += chunk.byteLength
-  }
+  for await (const chunk of parts) chunks.push(chunk)
+  return joined(chunks)
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const first = chunks[0]
   if (chunks.length === 1 && first !== undefined) return first
-  return joinBytes(chunks, length)
+  return joinBytes(
+    chunks,
+    chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0)
+  )
 }
 
 /** Copies parts of `length` bytes in all behind each other. */

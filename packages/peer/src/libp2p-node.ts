@@ -2,9 +2,9 @@ import { noise } from '@chainsafe/libp2p-noise'
 import { yamux } from '@chainsafe/libp2p-yamux'
 import { identify } from '@libp2p/identify'
 import type { Libp2p } from '@libp2p/interface'
-import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
 import { readBufferBytesMax } from './network/frame-reader.ts'
+import { gatheringTcp } from './network/gathering-tcp.ts'
 import type { PeerInit } from './types.ts'
 
 /** Connections accepted a second from one host; peers of a local cluster all come from 127.0.0.1. */
@@ -24,7 +24,7 @@ export async function createNode(init: PeerInit): Promise<Libp2p> {
       ...(init.announce === undefined ? {} : { announce: [...init.announce] }),
       ...(init.announceNothing === true ? { announceFilter: () => [] } : {})
     },
-    transports: [tcp()],
+    transports: [gatheringTcp()],
     connectionEncrypters: [noise()],
     streamMuxers: [yamux({ streamOptions: { maxReadBufferLength: readBufferBytesMax } })],
     services: { identify: identify() },

@@ -166,7 +166,8 @@ export class ShardswapPeer implements Peer {
   }
 
   notify(cid: CID): void {
-    this.#store.get(cid).then(
+    const read = async (): Promise<Uint8Array | undefined> => await this.#store.get(cid)
+    read().then(
       (bytes) => {
         if (bytes === undefined || this.#state !== 'started') return
         this.#fetcher.put(cid, bytes)

@@ -1,5 +1,6 @@
 import { readBlock, type CID } from '@shardswap/interface'
 import type { Blockstore } from 'interface-blockstore'
+import { MemoryStore } from './memory-store.ts'
 import type { LocalBlocks } from './serve/types.ts'
 import type { PeerInit } from './types.ts'
 
@@ -7,7 +8,7 @@ import type { PeerInit } from './types.ts'
 export interface LocalStore extends LocalBlocks {
   has(cid: CID): Promise<boolean>
   /** As `get`, for blocks that are likely not here. A store in memory says so at once. */
-  find(cid: CID): undefined | Promise<Uint8Array | undefined>
+  find(cid: CID): Uint8Array | undefined | Promise<Uint8Array | undefined>
   /** Resolves once the block is as durable as the store promises; a store in memory answers at once. */
   put(cid: CID, bytes: Uint8Array): void | Promise<void>
 }
@@ -18,6 +19,7 @@ function isMissing(error: unknown): boolean {
 
 /** Fits any interface-blockstore; one with `size(cid)` is asked for sizes instead of reading blocks. */
 export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore']>): LocalStore {
+  if (store instanceof MemoryStore) return inMemory(store)
   const has = async (cid: CID): Promise<boolean> => await store.has(cid)
   const get = async (cid: CID): Promise<Uint8Array | undefined> => {
     try {
@@ -27,6 +29,7 @@ export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore'
       throw error
     }
   }
+  const sizeByReading = async (cid: CID): Promise<number | undefined> => (await get(cid))?.byteLength
   return {
     get,
     has,
@@ -36,10 +39,23 @@ export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore'
       if (typeof here === 'boolean') return here ? get(cid) : undefined
       return here.then(async (isHere) => (isHere ? await get(cid) : undefined))
     },
-    size: async (cid) => (store.size === undefined ? (await get(cid))?.byteLength : await store.size(cid)),
+    size: (cid) => (store.size === undefined ? sizeByReading(cid) : store.size(cid)),
     put: (cid, bytes) => {
       const stored = store.put(cid, bytes)
       return stored instanceof Promise ? stored.then(() => undefined) : undefined
+    }
+  }
+}
+
+function inMemory(store: MemoryStore): LocalStore {
+  const find = (cid: CID): Uint8Array | undefined => store.find(cid)
+  return {
+    get: find,
+    find,
+    has: async (cid) => store.has(cid),
+    size: (cid) => store.size(cid),
+    put: (cid, bytes) => {
+      store.put(cid, bytes)
     }
   }
 }

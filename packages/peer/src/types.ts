@@ -30,7 +30,7 @@ export interface PeerInit {
   /** Announce no address at all (behind a relay, in tests). */
   readonly announceNothing?: boolean
   /** Blocks we have and serve; memory by default. One with `size(cid)` is asked for sizes. */
-  readonly blockstore?: Blockstore & { size?(cid: CID): Promise<number | undefined> }
+  readonly blockstore?: Blockstore & { size?(cid: CID): number | undefined | Promise<number | undefined> }
   readonly datastore?: Datastore
   readonly routing?: Routing
   /** Serve blocks to others; true by default. */

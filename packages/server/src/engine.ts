@@ -126,7 +126,7 @@ export class Engine {
 
   /** Whoever waits for this block is answered now. */
   blockArrived(cid: CID, sizeBytes: number): void {
-    const wants = this.#waiting.get(blockKey(cid))
+    const wants = this.#waiting.size === 0 ? undefined : this.#waiting.get(blockKey(cid))
     if (!wants || sizeBytes > this.#limits.blockBytesServedMax) return
     for (const want of wants instanceof Set ? Array.from(wants) : [wants]) {
       // Its lookup may have missed the block by a moment.

@@ -245,8 +245,8 @@ export class Fetcher {
       this.#fail(entry, error)
       return
     }
-    if (found === undefined) {
-      this.#lookedUp(entry, undefined)
+    if (!(found instanceof Promise)) {
+      this.#lookedUp(entry, found)
       return
     }
     found.then(

@@ -13,6 +13,9 @@ export interface ServerPorts {
   nowMs(): number
 }
 
+/** Bytes of a block, where it is here. */
+type Size = number | undefined
+
 /** An envelope whose blocks are being read, in order. */
 interface Reading {
   readonly envelope: Envelope
@@ -37,6 +40,7 @@ export class Server {
   #readers = 0
   #lookups = 0
   #pumpDue = false
+  #isPumping = false
   #stopped = false
 
   /** Errors: InvalidParametersError where the limits contradict each other. */
@@ -125,15 +129,21 @@ export class Server {
     while (this.#lookups < this.#limits.lookupBatchesMax) {
       const wants = this.#engine.takeLookups()
       if (wants.length === 0) return
+      const sizes = wants.map((want) => this.#size(want))
+      if (sizes.every((size): size is Size => !(size instanceof Promise))) {
+        this.#engine.lookedUp(wants, sizes)
+        this.#pump()
+        continue
+      }
       this.#lookups++
-      void this.#lookUpBatch(wants)
+      void this.#lookUpBatch(wants, sizes)
     }
   }
 
-  async #lookUpBatch(wants: readonly Want[]): Promise<void> {
-    const sizes = await Promise.all(wants.map((want) => this.#size(want)))
+  async #lookUpBatch(wants: readonly Want[], sizes: readonly (Size | Promise<Size>)[]): Promise<void> {
+    const known = await Promise.all(sizes.map(async (size) => await size))
     this.#lookups--
-    this.#engine.lookedUp(wants, sizes)
+    this.#engine.lookedUp(wants, known)
     this.#lookUp()
     this.#pump()
     this.#letGo()
@@ -147,17 +157,26 @@ export class Server {
     for (const { peer, go } of held) if (!this.#engine.isBehind(peer)) go()
   }
 
-  async #size(want: Want): Promise<number | undefined> {
+  /** A store that cannot say has nothing to serve; the client asks another peer. */
+  #size(want: Want): Size | Promise<Size> {
     try {
-      return await this.#ports.store.size(want.cid)
+      const size = this.#ports.store.size(want.cid)
+      return size instanceof Promise ? size.catch(() => undefined) : size
     } catch {
-      // A store that cannot say has nothing to serve; the client asks another peer.
       return undefined
     }
   }
 
   /** Starts whatever the engine allows. An envelope is begun when a reader is free, so that whose turn it is is known late. */
   #pump(): void {
+    // What a store in memory gave within the loop is seen by its next round.
+    if (this.#isPumping) return
+    this.#isPumping = true
+    this.#serveAll()
+    this.#isPumping = false
+  }
+
+  #serveAll(): void {
     for (;;) {
       const canRead = this.#readers < this.#limits.readsMax
       if (canRead && this.#reading.length > 0) {
@@ -181,7 +200,8 @@ export class Server {
       if (reading.next === reading.envelope.wants.length) this.#reading.shift()
       const want = reading.envelope.wants[index] as Want
       if (want.state === 'reading' && !reading.envelope.discarded) {
-        const bytes = await this.#block(want)
+        const found = this.#block(want)
+        const bytes = found instanceof Promise ? await found : found
         if (!reading.envelope.discarded) reading.envelope.blocks[index] = bytes
       }
       if (--reading.left === 0) this.#readAll(reading.envelope)
@@ -196,9 +216,10 @@ export class Server {
     this.#pump()
   }
 
-  async #block(want: Want): Promise<Uint8Array | undefined> {
+  #block(want: Want): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     try {
-      return await this.#ports.store.get(want.cid)
+      const block = this.#ports.store.get(want.cid)
+      return block instanceof Promise ? block.catch(() => undefined) : block
     } catch {
       return undefined
     }

@@ -2,7 +2,6 @@
 import { add, cat } from '@shardswap/content'
 import { createPeer, type Session } from '@shardswap/peer'
 import { serveCommands } from '@shardswap-test/cluster/child'
-import { MemoryBlockstore } from 'blockstore-core'
 import { CID } from 'multiformats/cid'
 import { blockBytesAt, blockCids, fileContent, type BlocksWork, type Fetched, type FileWork, type Offer } from '../work.ts'
 import type { Actor } from './api.ts'
@@ -10,9 +9,13 @@ import { measures, timeBlocks, timeStream } from './measure.ts'
 import { UnkeptBlockstore } from './unkept-blockstore.ts'
 
 const unkept = process.argv.includes('unkept') ? new UnkeptBlockstore() : undefined
-const blockstore = unkept ?? new MemoryBlockstore()
 // A peer that knew another's address would dial past the link that lies between them.
-const peer = await createPeer({ blockstore, listen: ['/ip4/127.0.0.1/tcp/0'], announceNothing: true, start: false })
+const peer = await createPeer({
+  ...(unkept === undefined ? {} : { blockstore: unkept }),
+  listen: ['/ip4/127.0.0.1/tcp/0'],
+  announceNothing: true,
+  start: false
+})
 const listenedOn: string[] = []
 peer.libp2p.addEventListener('transport:listening', ({ detail }) => {
   listenedOn.push(...detail.getAddrs().map((address) => `${address.toString()}/p2p/${peer.peerId.toString()}`))
