@@ -29,21 +29,34 @@ export interface RunOptions {
 /** Somebody who can do the work: starts fresh processes, does it once, ends them. */
 export type Contender = (setUp: SetUp, options: RunOptions) => Promise<Sample>
 
-type Stop = { stop(): Promise<void> }
+interface Stop {
+  stop(): Promise<void>
+  /** Resolves where it ends by itself. */
+  readonly lost?: Promise<Error>
+}
 
 /** Time for identify and the first wantlists of fresh connections, in milliseconds; before the clock starts. */
 export const settleMs = 300
 
-/** Runs, and ends afterwards all that was kept. */
+/** Runs, and ends afterwards all that was kept. Fails as soon as one of these ends by itself: what waits for it might wait for ever. */
 export async function withChildren<T>(run: (keep: <C extends Stop>(child: Promise<C>) => Promise<C>) => Promise<T>): Promise<T> {
   const children: Stop[] = []
+  const lost = Promise.withResolvers<never>()
+  let isOver = false
+  const keep = async <C extends Stop>(starting: Promise<C>): Promise<C> => {
+    const child = await starting
+    if (isOver) {
+      await child.stop()
+      throw new Error('all has ended while this was starting')
+    }
+    children.push(child)
+    void child.lost?.then(lost.reject)
+    return child
+  }
   try {
-    return await run(async (starting) => {
-      const child = await starting
-      children.push(child)
-      return child
-    })
+    return await Promise.race([run(keep), lost.promise])
   } finally {
+    isOver = true
     await Promise.all(children.map(async (child) => await child.stop()))
   }
 }

@@ -39,17 +39,30 @@ function chosen(row: Row, wanted: readonly string[] | undefined): Record<string,
   return Object.fromEntries(wanted === undefined ? entries : entries.filter(([name]) => wanted.includes(name)))
 }
 
+/** Whose turn it was that failed stands before what was wrong. */
+async function tried<T>(turn: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw new Error(`${turn} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
+
+/** Names of all baselines of a bench. */
+export function baselinesOf(bench: Bench): string[] {
+  return [...new Set(bench.rows(1).flatMap(({ baselines }) => Object.keys(baselines)))]
+}
+
 /** Everybody in turn, `runs` times over, so that whatever else the machine does meets all alike. */
 async function takeTurns(bench: Bench, row: Row, options: ContestOptions): Promise<Record<string, Figures>> {
   const contenders = { ours: bench.ours, ...chosen(row, options.baselines) }
   const samples: Record<string, Sample[]> = Object.fromEntries(Object.keys(contenders).map((name) => [name, []]))
   for (let run = 1; run <= options.runs; run += 1) {
     for (const [name, contend] of Object.entries(contenders)) {
-      const sample = await contend(row, options)
+      const turn = `${row.name}, run ${run} of ${options.runs}: ${name}`
+      const sample = await tried(turn, async () => await contend(row, options))
       samples[name]?.push(sample)
-      options.log(
-        `${row.name}, run ${run} of ${options.runs}: ${name} ${(sample[bench.figure] ?? Number.NaN).toPrecision(4)} ${bench.unit}`
-      )
+      options.log(`${turn} ${(sample[bench.figure] ?? Number.NaN).toPrecision(4)} ${bench.unit}`)
     }
   }
   return Object.fromEntries(Object.entries(samples).map(([name, of]) => [name, summarise(of)]))

@@ -59,6 +59,8 @@ export class Links {
       }
     }
     const freezing = freezeAtHalf()
+    // Where the relay is lost this fails before the transfer does, and must be heard all the same.
+    freezing.catch(() => undefined)
     try {
       return await run()
     } finally {
@@ -92,6 +94,11 @@ export class Links {
       relayCpuS: await this.#relay.cpuSeconds(),
       ...(offered === undefined ? {} : { linkShare: mbPerS / offered })
     }
+  }
+
+  /** The relay ended although nobody stopped it. */
+  get lost(): Promise<Error> {
+    return this.#relay.lost
   }
 
   async stop(): Promise<void> {

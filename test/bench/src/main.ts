@@ -1,7 +1,8 @@
 /** `pnpm bench`: see usage. Whatever people read goes to standard output, the course of things to standard error. */
+import { mkdir } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { benches } from './benches.ts'
-import { contest, missed } from './contest.ts'
+import { type Bench, benches } from './benches.ts'
+import { baselinesOf, contest, missed } from './contest.ts'
 import { table } from './table.ts'
 
 const usage = `Usage: pnpm bench NAME [options]
@@ -18,6 +19,8 @@ Options:
   --profile FOLDER   a CPU profile of each of the processes while blocks move
   --list             the benches
   --help             this text
+
+Exit codes: 0 done, 1 it failed or a target was missed, 2 wrong usage.
 
 Examples:
   pnpm bench throughput
@@ -48,8 +51,24 @@ function parse(args: string[]) {
 
 function positive(text: string, name: string): number {
   const value = Number(text)
-  if (!(value > 0)) throw new UsageError(`--${name} takes a number above 0, not ${JSON.stringify(text)}`)
+  if (!(value > 0) || !Number.isFinite(value)) throw new UsageError(`--${name} takes a number above 0, not ${JSON.stringify(text)}`)
   return value
+}
+
+function whole(text: string, name: string): number {
+  const value = positive(text, name)
+  if (!Number.isSafeInteger(value)) throw new UsageError(`--${name} takes a whole number, not ${JSON.stringify(text)}`)
+  return value
+}
+
+/** The baselines asked for, each of which the bench must have. */
+function chosenBaselines(bench: Bench, text: string | undefined): string[] | undefined {
+  const names = text?.split(',').filter((name) => name !== '')
+  if (names === undefined || names.length === 0) return names
+  const known = baselinesOf(bench)
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return names
+  throw new UsageError(`${bench.name} has no baseline ${unknown} here${known.length === 0 ? '' : `; there are ${known.join(', ')}`}`)
 }
 
 async function main(args: string[]): Promise<number> {
@@ -63,10 +82,14 @@ async function main(args: string[]): Promise<number> {
       name === undefined ? 'name a bench' : `no bench ${[name, ...rest].join(' ')}; there are ${benches.map((of) => of.name).join(', ')}`
     )
   }
+  const [runs, scale] = [whole(values.runs, 'runs'), positive(values.scale, 'scale')]
+  const baselines = chosenBaselines(bench, values.baselines)
+  // Now, not after minutes of work.
+  if (values.profile !== undefined) await mkdir(values.profile, { recursive: true })
   const result = await contest(bench, {
-    runs: Math.ceil(positive(values.runs, 'runs')),
-    scale: positive(values.scale, 'scale'),
-    baselines: values.baselines?.split(',').filter((baseline) => baseline !== ''),
+    runs,
+    scale,
+    baselines,
     profileFolder: values.profile,
     log: (line) => console.error(line)
   })
@@ -83,7 +106,7 @@ function print(text: string): number {
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  console.error(`${error.message}\n\n${usage}`)
-  process.exitCode = 2
+  if (error instanceof UsageError) console.error(`${error.message}\n\n${usage}`)
+  else console.error(process.env['DEBUG'] === undefined && error instanceof Error ? `Error: ${error.message}` : error)
+  process.exitCode = error instanceof UsageError ? 2 : 1
 }

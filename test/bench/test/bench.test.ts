@@ -68,11 +68,23 @@ describe('pnpm bench', { timeout: 180_000 }, () => {
     [['nonsense'], 'no bench nonsense'],
     [[], 'name a bench'],
     [['latency', '--runs', '0'], '--runs takes a number above 0'],
+    [['latency', '--runs', '1.5'], '--runs takes a whole number'],
+    [['latency', '--runs', 'Infinity'], '--runs takes a number above 0'],
+    [['latency', '--runs=-1'], '--runs takes a number above 0'],
+    [['latency', '--scale', 'Infinity'], '--scale takes a number above 0'],
+    [['latency', '--baselines', 'helia,nobody'], 'latency has no baseline nobody here; there are helia, ping'],
+    [['decisions', '--baselines', 'helia'], 'decisions has no baseline helia here'],
+    [['latency', 'memory'], 'no bench latency memory'],
     [['latency', '--fast'], '--fast']
   ])('refuses %s', async (args, complaint) => {
     const { code, stdout, stderr } = await bench(...args)
     expect(code).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toContain(complaint)
+  })
+
+  it('says in a line where it cannot write, before it measures anything', async () => {
+    const { code, stdout, stderr } = await bench('latency', '--profile', '/dev/null/profiles')
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^Error: ENOTDIR: .*\n$/) })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { UnkeptBlockstore } from '../src/actors/unkept-blockstore.ts'
 import type { Bench, Target } from '../src/benches.ts'
-import type { Contender } from '../src/contenders.ts'
+import { type Contender, withChildren } from '../src/contenders.ts'
 import { contest, missed } from '../src/contest.ts'
 import { median, percentile, summarise } from '../src/figures.ts'
 import { table } from '../src/table.ts'
@@ -97,6 +97,53 @@ describe('a contest', () => {
   })
 
   it('fails where a contender fails', async () => {
-    await expect(contest(benchOf([], failing, failing), options)).rejects.toThrow('no way')
+    await expect(contest(benchOf([], failing, failing), options)).rejects.toThrow('a row, run 1 of 3: ours failed: no way')
+  })
+})
+
+describe('processes that are kept', () => {
+  interface Kept {
+    stopped: number
+    stop(): Promise<void>
+    readonly lost: Promise<Error>
+  }
+
+  function kept(lost: Promise<Error>): Kept {
+    const child: Kept = {
+      stopped: 0,
+      stop: async () => {
+        child.stopped += 1
+      },
+      lost
+    }
+    return child
+  }
+
+  const never = new Promise<never>(() => {})
+
+  it('end together, and fail what waits for them as soon as one is lost', async () => {
+    const [one, other] = [Promise.withResolvers<Error>(), kept(never)]
+    const dying = kept(one.promise)
+    const running = withChildren(async (keep) => {
+      await Promise.all([keep(Promise.resolve(dying)), keep(Promise.resolve(other))])
+      one.resolve(new Error('provider 1: it ended'))
+      return await never
+    })
+    await expect(running).rejects.toThrow('provider 1: it ended')
+    expect([dying.stopped, other.stopped]).toEqual([1, 1])
+  })
+
+  it('are stopped where they come once all is over', async () => {
+    const starting = Promise.withResolvers<Kept>()
+    const late = kept(never)
+    let keeping: Promise<unknown> = never
+    const running = withChildren(async (keep) => {
+      keeping = keep(starting.promise)
+      await keep(Promise.reject<Kept>(new Error('no process more')))
+    })
+    await expect(running).rejects.toThrow('no process more')
+    starting.resolve(late)
+    await expect(keeping).rejects.toThrow('all has ended')
+    expect(late.stopped).toBe(1)
   })
 })

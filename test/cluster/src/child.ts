@@ -76,6 +76,8 @@ export interface ChildControl {
   /** What stands in a test's title. */
   readonly title: string
   readonly pid: number
+  /** Resolves to an error that tells of it once the process ends although nobody ended it; never where it was stopped or killed. */
+  readonly lost: Promise<Error>
   /** Ends it by closing its channel, after a while by force. Resolves once it is gone; fine to call twice. */
   stop(): Promise<void>
   /** `kill -9`: it ends as in a crash. Resolves once it is gone. */
@@ -89,12 +91,19 @@ export interface ChildControl {
 /** A child as a process: its end, its freezing, and that it never outlives this process. */
 class Control implements ChildControl {
   readonly title: string
+  readonly lost: Promise<Error>
   readonly #child: ChildProcess
   #watch: ChildProcess | undefined
+  #isEnding = false
 
   constructor(child: ChildProcess, title: string) {
     this.#child = child
     this.title = title
+    this.lost = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        if (!this.#isEnding) resolve(new Error(endOf(title, code, signal)))
+      })
+    })
   }
 
   get pid(): number {
@@ -106,6 +115,7 @@ class Control implements ChildControl {
   }
 
   readonly stop = async (): Promise<void> => {
+    this.#isEnding = true
     // Frozen, it would not see its channel close.
     if (this.#watch !== undefined) return await this.kill()
     if (this.#ended) return
@@ -117,6 +127,7 @@ class Control implements ChildControl {
   }
 
   readonly kill = async (): Promise<void> => {
+    this.#isEnding = true
     this.#unwatch()
     if (this.#ended) return
     const exited = once(this.#child, 'exit')
@@ -142,6 +153,10 @@ class Control implements ChildControl {
   }
 }
 
+function endOf(title: string, code: number | null, signal: NodeJS.Signals | null): string {
+  return `${title}: the child process ended (${signal ?? `code ${code}`})`
+}
+
 interface Waiter {
   resolve(value: unknown): void
   reject(error: Error): void
@@ -150,19 +165,24 @@ interface Waiter {
 /** The parent's half: sends requests, matches answers. */
 class Channel {
   readonly #child: ChildProcess
+  readonly #title: string
   readonly #waiting = new Map<number, Waiter>()
   #nextId = 0
   readonly ready: Promise<unknown>
 
-  constructor(child: ChildProcess) {
+  constructor(child: ChildProcess, title: string) {
     this.#child = child
+    this.#title = title
     this.ready = this.#wait(this.#nextId++)
     child.on('message', (answer: Answer) => this.#settle(answer))
-    child.on('exit', (code, signal) => {
-      const error = new Error(`the child process ended (${signal ?? `code ${code}`})`)
-      for (const waiter of this.#waiting.values()) waiter.reject(error)
-      this.#waiting.clear()
-    })
+    child.on('exit', (code, signal) => this.#fail(new Error(endOf(title, code, signal))))
+    // A process that could not be started, or be spoken to.
+    child.on('error', (error) => this.#fail(new Error(`${title}: ${error.message}`, { cause: error })))
+  }
+
+  #fail(error: Error): void {
+    for (const waiter of this.#waiting.values()) waiter.reject(error)
+    this.#waiting.clear()
   }
 
   async #wait(id: number): Promise<unknown> {
@@ -179,11 +199,15 @@ class Channel {
   }
 
   async call(command: string, args: readonly unknown[]): Promise<unknown> {
-    if (!this.#child.connected) throw new Error('the child process ended')
+    const { connected, exitCode, signalCode } = this.#child
+    if (!connected || exitCode !== null || signalCode !== null) throw new Error(`${this.#title}: the child process ended`)
     const id = this.#nextId++
     const request: Request = { id, command, args }
     const answer = this.#wait(id)
-    this.#child.send(request)
+    // Killed a moment ago it is still connected: what cannot be said to it ends like what it does not answer.
+    this.#child.send(request, (error) => {
+      if (error !== null) this.#fail(new Error(`${this.#title}: the child process ended`, { cause: error }))
+    })
     return await answer
   }
 }
@@ -191,7 +215,7 @@ class Channel {
 /** The commands of a child process, typed as its interface, and its end. */
 export async function startChild<T extends object>(script: URL, title: string, args: readonly string[] = []): Promise<T & ChildControl> {
   const child = forkScript(script, args)
-  const channel = new Channel(child)
+  const channel = new Channel(child, title)
   const control = new Control(child, title)
   try {
     await channel.ready

@@ -93,6 +93,22 @@ test('a killed peer is gone, a frozen one stays and goes on', async () => {
   expect(pids.filter(runs)).toEqual([])
 })
 
+test('a peer that somebody else kills is told by its name, whatever is asked of it and whenever', async () => {
+  const peers = cluster()
+  const [lost, stopped] = await peers.peers(2)
+  process.kill(lost?.pid ?? 0, 'SIGKILL')
+  // It is still connected now.
+  const asked = Array.from({ length: 20 }, async () => await expect(lost?.stat()).rejects.toThrow(/^peer \d: the child process ended/))
+  await Promise.all(asked)
+  expect((await lost?.lost)?.message).toMatch(/^peer \d: the child process ended \(SIGKILL\)/)
+  await expect(lost?.stat()).rejects.toThrow(/^peer \d: the child process ended/)
+  let isLost = false
+  void stopped?.lost.then(() => (isLost = true))
+  await peers.stop()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isLost).toBe(false)
+})
+
 test('no peer outlives the process that started it, not even a frozen one', async () => {
   const parent = spawn(process.execPath, [fileURLToPath(new URL('./orphans.process.ts', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'inherit']

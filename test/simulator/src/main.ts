@@ -1,6 +1,4 @@
 import { runCommand } from './command.ts'
+import { printing } from './printing.ts'
 
-process.exitCode = runCommand(process.argv.slice(2), {
-  out: (line) => process.stdout.write(`${line}\n`),
-  error: (line) => process.stderr.write(`${line}\n`)
-})
+process.exitCode = await runCommand(process.argv.slice(2), printing())

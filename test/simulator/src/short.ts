@@ -1,4 +1,5 @@
 import { runCommand } from './command.ts'
+import { printing } from './printing.ts'
 
 /** What a change of a core has to pass, in well under a minute: rules in every run, and the targets of quick scenarios. */
 const commands = [
@@ -14,10 +15,22 @@ const commands = [
   'dead-peer --policy shardswap --check --runs 3'
 ]
 
-for (const command of commands) {
-  const code = runCommand(command.split(' '), {
-    out: (line) => process.stdout.write(`${line}\n`),
-    error: (line) => process.stderr.write(`${line}\n`)
-  })
-  if (code !== 0) process.exitCode = code
+const usage = `Usage: pnpm simulate:check
+
+Runs what a change of a core has to pass, in well under a minute:
+${commands.map((command) => `  pnpm simulate ${command}`).join('\n')}
+
+Exit codes: 0 all is met, 1 a rule was broken or a target missed, 2 wrong usage.`
+
+const output = printing()
+const [word] = process.argv.slice(2)
+if (word === '--help') output.out(usage)
+else if (word !== undefined) {
+  output.error(`simulate:check takes no ${word}\n\n${usage}`)
+  process.exitCode = 2
+} else {
+  for (const command of commands) {
+    const code = await runCommand(command.split(' '), output)
+    if (code !== 0) process.exitCode = code
+  }
 }

@@ -1,10 +1,14 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { runCommand } from '../src/command.ts'
 
-function simulate(...args: string[]): { code: number; out: string[]; error: string } {
+async function simulate(...args: string[]): Promise<{ code: number; out: string[]; error: string }> {
   const out: string[] = []
   const errors: string[] = []
-  const code = runCommand(args, { out: (line) => out.push(line), error: (line) => errors.push(line) })
+  const code = await runCommand(args, { out: (line) => out.push(line), error: (line) => errors.push(line) })
   return { code, out, error: errors.join('\n') }
 }
 
@@ -13,7 +17,7 @@ function json(out: readonly string[]): Record<string, unknown> {
 }
 
 describe('pnpm simulate', () => {
-  it('tells what is wrong with its words, and how they go', () => {
+  it('tells what is wrong with its words, and how they go', async () => {
     const cases: [string[], string][] = [
       [[], 'one scenario, please'],
       [['twenty-children', 'healthy'], 'one scenario, please'],
@@ -23,27 +27,35 @@ describe('pnpm simulate', () => {
       [['twenty-children', '--seed', '-1'], '--seed'],
       [['twenty-children', '--seed', 'one'], '--seed must be a whole number, not "one"'],
       [['twenty-children', '--runs', '0'], '--runs must be at least 1'],
+      [['twenty-children', '--runs', '999999999999'], '--runs must be at most 100000'],
+      [['twenty-children', '--seed', '9007199254740991'], '--seed must be at most '],
+      [['twenty-children', '--runs', ''], '--runs must be a whole number'],
+      [['twenty-children', '--policy', ''], 'no policy is called ""'],
+      [['twenty-children', '--runs'], '--runs'],
+      [['canary', '--runs', '0'], '--runs must be at least 1'],
+      [['canary', '--runs', '2'], 'the canary runs once'],
+      [['canary', '--deadlines', 'none'], '--deadlines must be own or ours'],
       [['twenty-children', '--fast'], '--fast']
     ]
     for (const [args, message] of cases) {
-      const { code, out, error } = simulate(...args)
+      const { code, out, error } = await simulate(...args)
       expect([args, code, out]).toEqual([args, 2, []])
       expect(error).toContain(message)
       expect(error).toContain('--list')
     }
   })
 
-  it('lists scenarios and policies, and explains itself', () => {
-    const { code, out } = simulate('--list')
+  it('lists scenarios and policies, and explains itself', async () => {
+    const { code, out } = await simulate('--list')
     expect(code).toBe(0)
     for (const name of ['go-benchmarks', 'canary', 'storm', 'twenty-children', 'churn-10k', 'slow-honest', 'one-want-block', 'oracle']) {
       expect(out.some((line) => line.trim().startsWith(name))).toBe(true)
     }
-    expect(simulate('--help')).toMatchObject({ code: 0, error: '' })
+    expect(await simulate('--help')).toMatchObject({ code: 0, error: '' })
   })
 
-  it('gives one scenario as one object, on the last line', () => {
-    const { code, out } = simulate('3Nodes-AllToAll-OneAtATime', '--policy', 'round-robin,uniform', '--runs', '2', '--json')
+  it('gives one scenario as one object, on the last line', async () => {
+    const { code, out } = await simulate('3Nodes-AllToAll-OneAtATime', '--policy', 'round-robin,uniform', '--runs', '2', '--json')
     expect(code).toBe(0)
     const { scenario, seeds, policies, traceHash } = json(out)
     expect([scenario, seeds]).toEqual(['FixedDelay/3Nodes-AllToAll-OneAtATime', [1, 2]])
@@ -57,8 +69,8 @@ describe('pnpm simulate', () => {
     }
   })
 
-  it('gives a family as rows, beside what boxo takes', () => {
-    const { code, out } = simulate('slow-honest', '--policy', 'oracle', '--seed', '3', '--json')
+  it('gives a family as rows, beside what boxo takes', async () => {
+    const { code, out } = await simulate('slow-honest', '--policy', 'oracle', '--seed', '3', '--json')
     expect(code).toBe(0)
     expect(json(out)).toMatchObject({
       scenario: 'slow-honest',
@@ -69,12 +81,23 @@ describe('pnpm simulate', () => {
     })
   })
 
-  it('prints the seed of a failure and the command that gives it again, and ends with 1', () => {
+  it('prints the seed of a failure and the command that gives it again, and ends with 1', async () => {
     const args = ['storm', '--policy', 'all-providers', '--seed', '2']
-    const { code, error } = simulate(...args)
+    const { code, error } = await simulate(...args)
     expect(code).toBe(1)
     expect(error).toMatch(/^storm, policy all-providers, seed 2, at \d+\.\d{3} ms: rule "[a-z-]+" broken: /)
     expect(error).toContain(`replay: pnpm simulate ${args.join(' ')}`)
-    expect(simulate(...args).error).toBe(error)
+    expect((await simulate(...args)).error).toBe(error)
+  })
+
+  it('ends at once where nobody reads any more', { timeout: 60_000 }, async () => {
+    const { NODE_OPTIONS: _, ...env } = process.env
+    const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts'), 'go-benchmarks'], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe']
+    })
+    child.stdout.once('data', () => child.stdout.destroy())
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    expect([code, complaint]).toEqual([0, ''])
   })
 })

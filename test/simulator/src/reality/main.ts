@@ -1,4 +1,6 @@
 /** Holds the simulator against real TCP: `pnpm simulate:reality [SET-UP…]`, all of them where none is named. */
+import { parseArgs } from 'node:util'
+import { printing } from '../printing.ts'
 import { median } from '../statistics.ts'
 import { policies } from '../registry.ts'
 import { run } from '../run.ts'
@@ -37,31 +39,62 @@ function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`
 }
 
-const names = process.argv.slice(2)
-const chosen = names.length === 0 ? setups : setups.filter(({ name }) => names.includes(name))
-if (chosen.length === 0 || chosen.length < names.length) {
-  process.stderr.write(`set-ups are ${setups.map(({ name }) => name).join(', ')}\n`)
-  process.exitCode = 2
-} else {
-  for (const setup of chosen) {
-    const real: Measured[] = []
-    const virtual: Measured[] = []
-    for (let seed = 1; seed <= runs; seed++) {
-      real.push(await onTcp(setup))
-      virtual.push(inSimulator(setup, seed))
-    }
-    const [tcp, simulator] = [summed(real), summed(virtual)]
-    const seconds = apart(simulator.seconds, tcp.seconds)
-    const wantBlocks = apart(simulator.wantBlocks, tcp.wantBlocks)
-    const isNear = Math.abs(seconds) <= secondsApartMax && Math.abs(wantBlocks) <= wantBlocksApartMax
-    process.stdout.write(
-      [
-        `${isNear ? 'near' : 'FAR '} ${setup.name}: ${setup.summary}`,
-        `     seconds      TCP ${tcp.seconds.toFixed(3)}, simulator ${simulator.seconds.toFixed(3)}: ${percent(seconds)} apart, at most ${percent(secondsApartMax)}`,
-        `     want-blocks  TCP ${tcp.wantBlocks}, simulator ${simulator.wantBlocks}: ${percent(wantBlocks)} apart, at most ${percent(wantBlocksApartMax)}`,
-        ''
-      ].join('\n')
-    )
-    if (!isNear) process.exitCode = 1
+const usage = `Usage: pnpm simulate:reality [SET-UP…] [--help]
+
+Runs set-ups in the simulator and on real TCP, ${runs} times each, and tells how far the two are apart.
+Without a name, all of them:
+${setups.map(({ name, summary }) => `  ${name.padEnd(20)}${summary}`).join('\n')}
+
+Examples:
+  pnpm simulate:reality
+  pnpm simulate:reality one-provider
+
+Exit codes: 0 the two are near, 1 they are not, 2 wrong usage.`
+
+/** One set-up, both ways. Resolves to whether the two agree. */
+async function compare(setup: Setup): Promise<boolean> {
+  const real: Measured[] = []
+  const virtual: Measured[] = []
+  for (let seed = 1; seed <= runs; seed++) {
+    real.push(await onTcp(setup))
+    virtual.push(inSimulator(setup, seed))
+  }
+  const [tcp, simulator] = [summed(real), summed(virtual)]
+  const seconds = apart(simulator.seconds, tcp.seconds)
+  const wantBlocks = apart(simulator.wantBlocks, tcp.wantBlocks)
+  const isNear = Math.abs(seconds) <= secondsApartMax && Math.abs(wantBlocks) <= wantBlocksApartMax
+  output.out(`${isNear ? 'near' : 'FAR '} ${setup.name}: ${setup.summary}`)
+  output.out(
+    `     seconds      TCP ${tcp.seconds.toFixed(3)}, simulator ${simulator.seconds.toFixed(3)}: ${percent(seconds)} apart, at most ${percent(secondsApartMax)}`
+  )
+  output.out(
+    `     want-blocks  TCP ${tcp.wantBlocks}, simulator ${simulator.wantBlocks}: ${percent(wantBlocks)} apart, at most ${percent(wantBlocksApartMax)}`
+  )
+  return isNear
+}
+
+/** The set-ups that are asked for, or what is wrong with the words. */
+function chosenBy(args: readonly string[]): readonly Setup[] | string {
+  let names: string[]
+  try {
+    names = parseArgs({ args: [...args], allowPositionals: true, options: {} }).positionals
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  const unknown = names.find((name) => setups.every((setup) => setup.name !== name))
+  if (unknown !== undefined) return `no set-up is called "${unknown}"`
+  return names.length === 0 ? setups : setups.filter(({ name }) => names.includes(name))
+}
+
+const output = printing()
+const args = process.argv.slice(2)
+if (args.includes('--help')) output.out(usage)
+else {
+  const chosen = chosenBy(args)
+  if (typeof chosen === 'string') {
+    output.error(`${chosen}\n\n${usage}`)
+    process.exitCode = 2
+  } else {
+    for (const setup of chosen) if (!(await compare(setup))) process.exitCode = 1
   }
 }
