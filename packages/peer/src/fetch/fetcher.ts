@@ -95,6 +95,8 @@ export class Fetcher {
     }
     for (const id of this.#sessions) this.#core.closeSession(id, this.#ports.nowMs())
     this.#sessions.clear()
+    // On a node of the caller's the connections stay, and with them whatever was not cancelled.
+    this.#carryOut(this.#core.decide(this.#ports.nowMs()))
     clearTimeout(this.#timer)
     clearImmediate(this.#immediate)
     this.#immediate = undefined

@@ -1,8 +1,9 @@
 import { getEventListeners } from 'node:events'
 import { CID } from '@shardswap/interface'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { createNode } from '../../src/libp2p-node.ts'
 import { connect, rawBlock, rawBlocks, until } from '../support.ts'
-import { Outcome, Scene, turns } from './scene.ts'
+import { Outcome, Scene, turns, wantsAt } from './scene.ts'
 
 const scene = new Scene()
 afterEach(async () => await scene.stop())
@@ -64,6 +65,22 @@ describe('a peer that stops', () => {
     expect(session.stat()).toMatchObject({ blocks: 1, bytes: 1024 })
     expect(getEventListeners(abort.signal, 'abort')).toHaveLength(0)
     expect(Object.entries(ours.gauges()).filter(([, gauge]) => gauge !== 0)).toEqual([])
+  })
+
+  it("cancels what it wants: on a node of the caller's the connection stays", async () => {
+    const libp2p = await createNode({})
+    await libp2p.start()
+    onTestFinished(async () => await libp2p.stop())
+    const [ours, provider] = [await scene.ours({ libp2p }), await scene.ours()]
+    await connect(ours, provider)
+    const all = rawBlocks(300)
+    const gets = all.map(({ cid }) => new Outcome(ours.get(cid, { timeoutMs: 20_000 })))
+    await until('the wants stand', () => wantsAt(provider, ours) > 100)
+    await ours.stop()
+    for (const got of gets) expect(got.error).toMatchObject({ name: 'StoppedError' })
+    expect(libp2p.getConnections()).toHaveLength(1)
+    await until('they are cancelled', () => wantsAt(provider, ours) === 0)
+    expect(provider.gauges().clientWants).toBe(0)
   })
 
   it('ends a search whose router hears of no abort', async () => {
