@@ -22,13 +22,16 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
     signal.addEventListener('abort', listener, { once: true })
   }
   set.add(callback)
-  const own = set
-  return () => {
-    if (!own.delete(callback) || own.size > 0 || callbacks.get(signal) !== own) return
-    callbacks.delete(signal)
-    const listener = listeners.get(signal)
-    if (listener !== undefined) signal.removeEventListener('abort', listener)
-  }
+  return () => offAbort(signal, callback)
+}
+
+/** Takes back what was given to `onAbort`. */
+export function offAbort(signal: AbortSignal, callback: () => void): void {
+  const set = callbacks.get(signal)
+  if (set === undefined || !set.delete(callback) || set.size > 0) return
+  callbacks.delete(signal)
+  const listener = listeners.get(signal)
+  if (listener !== undefined) signal.removeEventListener('abort', listener)
 }
 
 /** An abort as callers see it: TimeoutError where the signal was a timeout's, else AbortError. */

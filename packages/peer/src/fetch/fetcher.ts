@@ -19,8 +19,8 @@ import type { Logger } from '@libp2p/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { LocalStore } from '../store.ts'
 import type { FetchProgress, GetOptions, PeerGauges } from '../types.ts'
-import { abortError, onAbort } from './abort.ts'
-import { type Entry, sessionsOf, type Waiter } from './entries.ts'
+import { abortError } from './abort.ts'
+import { Entry, Waiter } from './entries.ts'
 import { createExchangeCore } from './exchange.ts'
 
 export interface FetcherPorts {
@@ -59,6 +59,8 @@ export class Fetcher {
   #timerDueMs = 0
   #backlogBytes = 0
   #backlogWaiters: (() => void)[] = []
+  /** Callers with an `onProgress`. */
+  #listening = 0
   #stopped = false
 
   constructor(limits: PeerLimits, ports: FetcherPorts) {
@@ -81,7 +83,8 @@ export class Fetcher {
   /** Ends a session: its callers get StoppedError, peers get CANCEL. */
   closeSession(id: number): void {
     for (const entry of this.#entries.values()) {
-      for (const waiter of entry.waiters) if (waiter.session === id) waiter.reject(new StoppedError('the session was closed'))
+      for (const waiter of entry.waiters())
+        if (waiter.session === id) this.#reject(entry, waiter, new StoppedError('the session was closed'))
     }
     this.#sessions.delete(id)
     this.#core.closeSession(id, this.#ports.nowMs())
@@ -91,7 +94,7 @@ export class Fetcher {
   stop(): void {
     this.#stopped = true
     for (const entry of this.#entries.values()) {
-      for (const waiter of entry.waiters) waiter.reject(new StoppedError('the peer was stopped'))
+      for (const waiter of entry.waiters()) this.#reject(entry, waiter, new StoppedError('the peer was stopped'))
     }
     for (const id of this.#sessions) this.#core.closeSession(id, this.#ports.nowMs())
     this.#sessions.clear()
@@ -125,13 +128,18 @@ export class Fetcher {
    * A verified block, from the store or from peers. Callers of one block share one want.
    * Patient callers wait without progress as long as their signal or timeout lets them.
    */
-  async get(session: number, cid: CID, options: GetOptions = {}): Promise<Uint8Array> {
-    if (options.signal?.aborted === true) throw abortError(options.signal)
-    if (isIdentity(cid)) return identityBytes(cid)
-    if (!isVerifiable(cid)) throw unverifiable(cid)
-    if (this.#stopped) throw new StoppedError('the peer was stopped')
-    if (!this.#sessions.has(session)) throw new StoppedError('the session was closed')
-    return await this.#wait(session, cid, options)
+  get(session: number, cid: CID, options: GetOptions = {}): Promise<Uint8Array> {
+    try {
+      if (options.signal?.aborted === true) throw abortError(options.signal)
+      if (isIdentity(cid)) return Promise.resolve(identityBytes(cid))
+      if (!isVerifiable(cid)) throw unverifiable(cid)
+      if (this.#stopped) throw new StoppedError('the peer was stopped')
+      if (!this.#sessions.has(session)) throw new StoppedError('the session was closed')
+      assert(!Number.isNaN(options.timeoutMs), 'timeoutMs is a number of milliseconds')
+    } catch (error) {
+      return Promise.reject(asError(error))
+    }
+    return this.#wait(session, cid, options)
   }
 
   connectPeer(peer: PeerKey, supportsHave: boolean): void {
@@ -176,7 +184,7 @@ export class Fetcher {
     for (const { cid, presence } of message.presences) {
       const key = blockKey(cid)
       this.#core.receivePresence(peer, key, presence, nowMs)
-      if (presence === 'dont-have') this.#progress(key, { type: 'dont-have', cid, peer })
+      if (presence === 'dont-have' && this.#listening > 0) this.#progress(key, { type: 'dont-have', cid, peer })
     }
     if (message.blocks.length > 0 || message.presences.length > 0) this.#schedule()
     if (this.#backlogBytes <= this.#limits.storeBacklogBytesMax) return undefined
@@ -193,49 +201,30 @@ export class Fetcher {
   }
 
   #wait(session: number, cid: CID, options: GetOptions): Promise<Uint8Array> {
+    return new Promise<Uint8Array>((resolve, reject) => this.#join(cid, new Waiter(session, options, resolve, reject), options.timeoutMs))
+  }
+
+  #join(cid: CID, waiter: Waiter, timeoutMs: number | undefined): void {
     const key = blockKey(cid)
-    const { signal, timeoutMs, onProgress } = options
-    assert(!Number.isNaN(timeoutMs), 'timeoutMs is a number of milliseconds')
-    const patient = options.patient ?? (signal !== undefined || timeoutMs !== undefined)
-    return new Promise<Uint8Array>((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined
-      let entry = this.#entries.get(key)
-      const isNew = entry === undefined
-      entry ??= { cid, key, state: 'looking', waiters: new Set() }
-      const shared = entry
-      const leave = (): void => {
-        clearTimeout(timer)
-        offAbort?.()
-        shared.waiters.delete(waiter)
-        this.#left(shared, session)
-      }
-      const waiter: Waiter = {
-        session,
-        patient,
-        onProgress,
-        resolve: (bytes) => {
-          leave()
-          resolve(bytes)
-        },
-        reject: (error) => {
-          leave()
-          reject(asError(error))
-        }
-      }
-      shared.waiters.add(waiter)
-      const offAbort = signal === undefined ? undefined : onAbort(signal, () => waiter.reject(abortError(signal)))
-      if (timeoutMs !== undefined) {
-        const expire = (): void => waiter.reject(new TimeoutError(`no block for ${cid.toString()} within ${timeoutMs} ms`))
-        timer = setTimeout(expire, Math.min(Math.max(timeoutMs, 0), timerMaxMs))
-      }
-      if (isNew) {
-        this.#entries.set(key, shared)
-        this.#lookUp(shared)
-      } else if (shared.state === 'wanted') {
-        this.#core.addWant(session, shared.cid, key, this.#ports.nowMs())
-        this.#schedule()
-      }
-    })
+    const known = this.#entries.get(key)
+    const entry = known ?? new Entry(cid, key)
+    entry.add(waiter)
+    if (waiter.onProgress !== undefined) this.#listening += 1
+    waiter.watchSignal((signal) => this.#reject(entry, waiter, abortError(signal)))
+    if (timeoutMs !== undefined) this.#watchTime(entry, waiter, timeoutMs)
+    if (known === undefined) {
+      this.#entries.set(key, entry)
+      this.#lookUp(entry)
+    } else if (entry.state === 'wanted') {
+      this.#core.addWant(waiter.session, entry.cid, key, this.#ports.nowMs())
+      this.#schedule()
+    }
+  }
+
+  #watchTime(entry: Entry, waiter: Waiter, timeoutMs: number): void {
+    waiter.watchTime(Math.min(Math.max(timeoutMs, 0), timerMaxMs), () =>
+      this.#reject(entry, waiter, new TimeoutError(`no block for ${entry.cid.toString()} within ${timeoutMs} ms`))
+    )
   }
 
   /** The store first; what is not there is wanted from peers by every session that waits by then. */
@@ -251,6 +240,10 @@ export class Fetcher {
       this.#lookedUp(entry, found)
       return
     }
+    this.#lookUpLater(entry, found)
+  }
+
+  #lookUpLater(entry: Entry, found: Promise<Uint8Array | undefined>): void {
     found.then(
       (bytes) => this.#lookedUp(entry, bytes),
       (error: unknown) => this.#fail(entry, error)
@@ -270,23 +263,38 @@ export class Fetcher {
     }
     entry.state = 'wanted'
     const nowMs = this.#ports.nowMs()
-    for (const session of sessionsOf(entry)) this.#core.addWant(session, entry.cid, entry.key, nowMs)
+    // A session that wants it already is told so once more: that changes nothing.
+    for (const { session } of entry.waiters()) this.#core.addWant(session, entry.cid, entry.key, nowMs)
     this.#schedule()
   }
 
-  #left(entry: Entry, session: number): void {
-    if (entry.waiters.size === 0 && this.#entries.get(entry.key) === entry && entry.state !== 'storing') this.#entries.delete(entry.key)
-    if (entry.state !== 'wanted' || this.#stopped) return
-    for (const other of entry.waiters) if (other.session === session) return
-    this.#core.dropWant(session, entry.key, this.#ports.nowMs())
-    this.#schedule()
+  #resolve(entry: Entry, waiter: Waiter, bytes: Uint8Array): void {
+    if (!this.#leave(entry, waiter)) return
+    waiter.resolve(bytes)
+  }
+
+  #reject(entry: Entry, waiter: Waiter, error: unknown): void {
+    if (!this.#leave(entry, waiter)) return
+    waiter.reject(error)
+  }
+
+  /** The last of a session to leave ends its want. False where the waiter had left. */
+  #leave(entry: Entry, waiter: Waiter): boolean {
+    if (!entry.remove(waiter)) return false
+    if (waiter.onProgress !== undefined) this.#listening -= 1
+    if (entry.isDeserted && entry.state !== 'storing') this.#forget(entry)
+    if (entry.state === 'wanted' && !this.#stopped && !entry.has(waiter.session)) {
+      this.#core.dropWant(waiter.session, entry.key, this.#ports.nowMs())
+      this.#schedule()
+    }
+    return true
   }
 
   #settle(entry: Entry, bytes: Uint8Array): void {
     this.#forget(entry)
     // The want is over: leaving must not drop it again.
     entry.state = 'storing'
-    for (const waiter of entry.waiters) waiter.resolve(bytes)
+    for (const waiter of entry.waiters()) this.#resolve(entry, waiter, bytes)
   }
 
   /** While one entry was being stored somebody may have put its block, and others asked for it anew: theirs stays. */
@@ -297,7 +305,7 @@ export class Fetcher {
   #fail(entry: Entry, error: unknown): void {
     this.#forget(entry)
     entry.state = 'storing'
-    for (const waiter of entry.waiters) waiter.reject(error)
+    for (const waiter of entry.waiters()) this.#reject(entry, waiter, error)
   }
 
   /** The one place where a block that came from a peer is hashed; nothing sees it before. Returns whether it answers what we asked. */
@@ -316,7 +324,7 @@ export class Fetcher {
     const entry = this.#entries.get(key)
     if (entry === undefined) return true
     const bytes = keep(block.data)
-    this.#progress(key, { type: 'block', cid: entry.cid, peer, bytes: bytes.byteLength })
+    if (this.#listening > 0) this.#progress(key, { type: 'block', cid: entry.cid, peer, bytes: bytes.byteLength })
     this.#store(entry, bytes)
     return true
   }
@@ -324,10 +332,6 @@ export class Fetcher {
   /** Stores, then delivers: what a caller has seen is as durable as the store promises. */
   #store(entry: Entry, bytes: Uint8Array): void {
     entry.state = 'storing'
-    const done = (): void => {
-      this.#settle(entry, bytes)
-      this.#ports.stored(entry.cid, bytes.byteLength)
-    }
     let stored: void | Promise<void>
     try {
       stored = this.#ports.store.put(entry.cid, bytes)
@@ -335,10 +339,16 @@ export class Fetcher {
       this.#fail(entry, error)
       return
     }
-    if (stored === undefined) {
-      done()
-      return
-    }
+    if (stored === undefined) this.#stored(entry, bytes)
+    else this.#storeLater(entry, bytes, stored)
+  }
+
+  #stored(entry: Entry, bytes: Uint8Array): void {
+    this.#settle(entry, bytes)
+    this.#ports.stored(entry.cid, bytes.byteLength)
+  }
+
+  #storeLater(entry: Entry, bytes: Uint8Array, stored: Promise<void>): void {
     this.#backlogBytes += bytes.byteLength
     const finish = (): void => {
       this.#backlogBytes -= bytes.byteLength
@@ -346,7 +356,10 @@ export class Fetcher {
       for (const waiter of this.#backlogWaiters.splice(0)) waiter()
     }
     stored
-      .then(done, (error: unknown) => this.#fail(entry, error))
+      .then(
+        () => this.#stored(entry, bytes),
+        (error: unknown) => this.#fail(entry, error)
+      )
       .finally(finish)
       .catch((error: unknown) => this.#ports.log.error('after storing a block - %e', error))
   }
@@ -362,7 +375,7 @@ export class Fetcher {
 
   /** A caller's mistake in its callback is logged: thrown from here, it would take the wants of all others with it. */
   #progress(key: BlockKey, event: FetchProgress): void {
-    for (const waiter of this.#entries.get(key)?.waiters ?? []) {
+    for (const waiter of this.#entries.get(key)?.waiters() ?? []) {
       try {
         waiter.onProgress?.(event)
       } catch (error) {
@@ -405,7 +418,7 @@ export class Fetcher {
       if (type === 'cancel') this.#ports.cancel(peer, cid, key)
       else {
         this.#ports.want(peer, cid, key, type === 'want-block' ? 'block' : 'have')
-        this.#progress(key, { type: 'want', cid, peer })
+        if (this.#listening > 0) this.#progress(key, { type: 'want', cid, peer })
       }
     }
     this.#ports.flush(peer)
@@ -415,7 +428,7 @@ export class Fetcher {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     const error = new NotFoundError(`could not find ${entry.cid.toString()}: ${reason}`)
-    for (const waiter of entry.waiters) if (!waiter.patient) waiter.reject(error)
+    for (const waiter of entry.waiters()) if (!waiter.patient) this.#reject(entry, waiter, error)
   }
 
   /** One timer for all deadlines; none while nothing is to be looked at. */
