@@ -6,8 +6,5 @@ import { pinFactorMax } from './limits.ts'
  * own size, the bytes are copied, else they are returned as they are.
  */
 export function keep(data: Uint8Array): Uint8Array {
-  if (data.buffer.byteLength <= data.byteLength * pinFactorMax) return data
-  const copy = new Uint8Array(data.byteLength)
-  copy.set(data)
-  return copy
+  return data.buffer.byteLength <= data.byteLength * pinFactorMax ? data : new Uint8Array(data)
 }

@@ -124,10 +124,10 @@ export class Engine {
     this.#offer(ledger)
   }
 
-  /** Whoever waits for this block is answered now. */
-  blockArrived(cid: CID, sizeBytes: number): void {
+  /** Whoever waits for this block is answered now. False where nobody does. */
+  blockArrived(cid: CID, sizeBytes: number): boolean {
     const wants = this.#waiting.size === 0 ? undefined : this.#waiting.get(blockKey(cid))
-    if (!wants || sizeBytes > this.#limits.blockBytesServedMax) return
+    if (!wants || sizeBytes > this.#limits.blockBytesServedMax) return false
     for (const want of wants instanceof Set ? Array.from(wants) : [wants]) {
       // Its lookup may have missed the block by a moment.
       if (want.state === 'arrived') want.sizeBytes = sizeBytes
@@ -135,6 +135,7 @@ export class Engine {
       want.ledger.found(want, sizeBytes)
       this.#offer(want.ledger)
     }
+    return true
   }
 
   /** Verified blocks came from the peer. */

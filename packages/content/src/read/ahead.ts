@@ -12,7 +12,7 @@
  * the one before, so that no border between subtrees costs a round trip.
  */
 import { isIdentity } from '@shardswap/hashes'
-import { blockKey, type AbortOptions, type BlockSource, type CID } from '@shardswap/interface'
+import { asError, blockKey, type AbortOptions, type BlockKey, type BlockSource, type CID, type GetBlockOptions } from '@shardswap/interface'
 import { TooDeepError } from '../errors.ts'
 import * as limits from '../limits.ts'
 import { identityBytes, throwIfAborted } from '../local.ts'
@@ -91,7 +91,9 @@ class Walk<C, V> {
   readonly #blocksMax: number
   readonly #depthMax: number
   readonly #abort = new AbortController()
-  readonly #loads = new Map<string, Promise<Uint8Array>>()
+  /** Entries that wait for a block which is asked for, by its key: one request serves them all. */
+  readonly #loads = new Map<BlockKey, Entry<C, V>[]>()
+  readonly #getOptions: GetBlockOptions
   #head: Entry<C, V> | undefined
   #cursor: Entry<C, V> | undefined
   #inFlight = 0
@@ -109,6 +111,8 @@ class Walk<C, V> {
     this.#budget = options.budget ?? new ByteBudget(options.readAheadBytesMax ?? limits.readAheadBytesMax)
     this.#blocksMax = options.readAheadBlocksMax ?? limits.readAheadBlocksMax
     this.#depthMax = options.dagDepthMax ?? limits.dagDepthMax
+    // The signal is ours: only one of the caller's makes the source wait without end.
+    this.#getOptions = { signal: this.#abort.signal, patient: options.signal !== undefined }
     this.#head = this.#insert(options.roots, undefined, undefined)
     this.#cursor = this.#head
     options.signal?.addEventListener('abort', this.#onAbort, { once: true })
@@ -119,8 +123,8 @@ class Walk<C, V> {
     this.#wake?.()
   }
 
-  /** The next node in order, or undefined after the last. */
-  async take(): Promise<Read<C, V> | undefined> {
+  /** The next node in order, or undefined after the last; a promise, where it is not here yet. Throws what stands in its place. */
+  take(): Read<C, V> | undefined | Promise<Read<C, V> | undefined> {
     for (;;) {
       throwIfAborted(this.#options.signal)
       const head = this.#head
@@ -132,12 +136,16 @@ class Walk<C, V> {
       if (head.state === 'idle') this.#startHead(head)
       this.#fill()
       if (head.state === 'failed') throw head.error
-      if (head.state === 'ready') return this.#consume(head)
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-      this.#wake = undefined
+      return head.state === 'ready' ? this.#consume(head) : this.#takeLater()
     }
+  }
+
+  async #takeLater(): Promise<Read<C, V> | undefined> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    this.#wake = undefined
+    return await this.take()
   }
 
   close(): void {
@@ -267,37 +275,51 @@ class Walk<C, V> {
   #request(entry: Entry<C, V>): void {
     entry.state = 'loading'
     this.#inFlight++
-    this.#load(entry.planned.cid).then(
+    const { cid } = entry.planned
+    const key = blockKey(cid)
+    const sharing = this.#loads.get(key)
+    if (sharing !== undefined) {
+      sharing.push(entry)
+      return
+    }
+    const entries = [entry]
+    this.#loads.set(key, entries)
+    this.#get(cid).then(
       (bytes) => {
-        this.#inFlight--
-        if (entry.state === 'loading') this.#arrive(entry, bytes)
+        this.#endLoad(key, entries)
+        for (const each of entries) if (each.state === 'loading') this.#arrive(each, bytes)
         this.#fill()
       },
       (error: unknown) => {
-        this.#inFlight--
-        if (entry.state === 'loading') this.#fail(entry, error)
+        this.#endLoad(key, entries)
+        for (const each of entries) if (each.state === 'loading') this.#fail(each, error)
       }
     )
   }
 
-  /** One request for all entries that wait for the same block. */
-  #load(cid: CID): Promise<Uint8Array> {
-    const key = blockKey(cid)
-    const shared = this.#loads.get(key)
-    if (shared !== undefined) return shared
-    const load = this.#get(cid).finally(() => this.#loads.delete(key))
-    this.#loads.set(key, load)
-    return load
+  #endLoad(key: BlockKey, entries: readonly Entry<C, V>[]): void {
+    this.#loads.delete(key)
+    this.#inFlight -= entries.length
   }
 
   /** A source in memory answers within the turn, and each answer asks for more: only so many are asked for in one. */
-  async #get(cid: CID): Promise<Uint8Array> {
+  #get(cid: CID): Promise<Uint8Array> {
     this.#loadsOfTurn++
-    if (this.#loadsOfTurn > limits.nodesPerTurnMax) await (this.#turn ??= this.#nextTurn())
-    throwIfAborted(this.#abort.signal)
-    // The signal is ours: only one of the caller's makes the source wait without end.
-    const options = { signal: this.#abort.signal, patient: this.#options.signal !== undefined }
-    return await this.#options.source.get(cid, options)
+    return this.#loadsOfTurn > limits.nodesPerTurnMax ? this.#getLater(cid) : this.#getNow(cid)
+  }
+
+  async #getLater(cid: CID): Promise<Uint8Array> {
+    await (this.#turn ??= this.#nextTurn())
+    return await this.#getNow(cid)
+  }
+
+  #getNow(cid: CID): Promise<Uint8Array> {
+    try {
+      throwIfAborted(this.#abort.signal)
+      return this.#options.source.get(cid, this.#getOptions)
+    } catch (error) {
+      return Promise.reject(asError(error))
+    }
   }
 
   async #nextTurn(): Promise<void> {
@@ -384,7 +406,8 @@ export async function* readAhead<C, V>(options: ReadAheadOptions<C, V>): AsyncGe
   const walk = new Walk<C, V>(options)
   try {
     for (let nodes = 1; ; nodes++) {
-      const node = await walk.take()
+      const taken = walk.take()
+      const node = taken instanceof Promise ? await taken : taken
       if (node === undefined) return
       // Where all blocks are in memory nothing else would let timers and sockets have their turn, an abort among them.
       if (nodes % limits.nodesPerTurnMax === 0) await eventLoopTurn()

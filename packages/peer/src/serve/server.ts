@@ -82,8 +82,7 @@ export class Server {
 
   /** A block of `sizeBytes` is in the store now. */
   blockArrived(cid: CID, sizeBytes: number): void {
-    if (this.#stopped) return
-    this.#engine.blockArrived(cid, sizeBytes)
+    if (this.#stopped || !this.#engine.blockArrived(cid, sizeBytes)) return
     // Blocks often arrive by the hundred; those of one tick leave together.
     if (this.#pumpDue) return
     this.#pumpDue = true
