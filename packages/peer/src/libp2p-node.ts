@@ -5,6 +5,7 @@ import type { Libp2p } from '@libp2p/interface'
 import { createLibp2p } from 'libp2p'
 import { readBufferBytesMax } from './network/frame-reader.ts'
 import { gatheringTcp } from './network/gathering-tcp.ts'
+import { noiseCrypto } from './network/noise-crypto.ts'
 import type { PeerInit } from './types.ts'
 
 /** Connections accepted a second from one host; peers of a local cluster all come from 127.0.0.1. */
@@ -25,7 +26,7 @@ export async function createNode(init: PeerInit): Promise<Libp2p> {
       ...(init.announceNothing === true ? { announceFilter: () => [] } : {})
     },
     transports: [gatheringTcp()],
-    connectionEncrypters: [noise()],
+    connectionEncrypters: [noise({ crypto: noiseCrypto })],
     streamMuxers: [yamux({ streamOptions: { maxReadBufferLength: readBufferBytesMax } })],
     services: { identify: identify() },
     connectionManager: {
