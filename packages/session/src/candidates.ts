@@ -73,6 +73,12 @@ export class Candidates {
     return this.#byPeer.get(peer)
   }
 
+  /** Whether the peer may be drawn for a block of which nothing is known. */
+  isDrawn(peer: PeerKey): boolean {
+    const candidate = this.#byPeer.get(peer)
+    return candidate !== undefined && isLikely(candidate)
+  }
+
   [Symbol.iterator](): IterableIterator<Candidate> {
     return this.#list[Symbol.iterator]()
   }

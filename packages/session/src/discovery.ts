@@ -141,10 +141,10 @@ export class Discovery {
     return asks
   }
 
-  /** B7: connected peers that are no providers are asked now and then for a want that will not be here soon, newcomers at once. */
+  /** B7: connected peers that no draw falls on, strangers and those that had nothing so far, are asked now and then for a want that will not be here soon, newcomers at once. */
   probe(want: Want, nowMs: number): Ask[] {
     const isOther = (peer: PeerView): boolean =>
-      peer.supportsHave && peer.hasHaveSpace && this.#candidates.get(peer.key) === undefined && this.isOpen(want.block, peer, nowMs)
+      peer.supportsHave && peer.hasHaveSpace && !this.#candidates.isDrawn(peer.key) && this.isOpen(want.block, peer, nowMs)
     let found = this.#newcomers.splice(0).filter((peer) => isOther(peer) && !this.#asked.has(peer.key))
     if (nowMs >= this.#probeAtMs) {
       // A die of a tenth keeps many sessions from asking at one moment.

@@ -471,7 +471,8 @@ export class Session {
   }
 
   #probe(nowMs: number): Decision | undefined {
-    const want = this.#idleNewest() ?? this.#newest
+    // Once the newest is over, the oldest may be one that a silent provider keeps.
+    const want = this.#idleNewest() ?? this.#newest ?? this.#wants.oldest
     if (want === undefined || this.#candidates.providers === 0) return undefined
     const asks = this.#discovery.probe(want, nowMs)
     return asks.length === 0 ? undefined : { kind: 'ask', want, asks }

@@ -27,6 +27,11 @@ export class Wants {
     return this.#byKey.keys()
   }
 
+  get oldest(): Want | undefined {
+    for (const want of this) return want
+    return undefined
+  }
+
   /** In the order in which they came. */
   [Symbol.iterator](): IterableIterator<Want> {
     return this.#byKey.values()
