@@ -32,8 +32,10 @@ export interface Copy extends Stance {
   sinceMs: number
   restMs: number
   promised: boolean
-  /** It was a want-block once that had its time. */
+  /** It was a want-block once that had its time, or whose promise was broken. */
   failed: boolean
+  /** Want-haves that had their time. */
+  unanswered: number
   /** For phases `have-asked` and `in-flight`. */
   deadlineMs: number
   /** When the deadline is looked at next; entries of other times are stale. */

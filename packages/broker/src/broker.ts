@@ -1,9 +1,9 @@
 import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@shardswap/interface'
 import type { Decision, Session, SessionOptions } from '@shardswap/session'
 import { type Copy, firstOf, type Member, Wanted } from './blocks.ts'
-import { clearRemote, dropCopy, type InFlight, moveCopy, newCopy } from './copies.ts'
+import { clearRemote, dropCopy, type InFlight, isStanding, moveCopy, newCopy } from './copies.ts'
 import { countBlock, type Counters, newCounters } from './counters.ts'
-import { Deadlines } from './deadlines.ts'
+import { Deadlines, unansweredRestMs } from './deadlines.ts'
 import type { BrokerLimits } from './limits.ts'
 import { Lines } from './lines.ts'
 import { Outbox } from './outbox.ts'
@@ -84,7 +84,7 @@ export class Broker implements ExchangeCore {
     let member: OpenSession | undefined
     const ports: SessionOptions['ports'] = {
       peers: this.#peers.connected,
-      hasSpace: (peer, bytes) => member !== undefined && this.#lines.hasSpace(member, peer as PeerQueue, bytes),
+      hasSpace: (peer, bytes, besides) => member !== undefined && this.#lines.hasSpace(member, peer as PeerQueue, bytes, besides),
       lineUp: (peer) => {
         if (member !== undefined) this.#lines.join(member, peer as PeerQueue)
       },
@@ -182,10 +182,7 @@ export class Broker implements ExchangeCore {
     if (wanted === undefined) return this.#unwanted(queue, block, bytes, nowMs)
     const copy = wanted.stances.get(key)
     if (copy?.phase === 'in-flight' || copy?.phase === 'have-asked') {
-      if (copy.phase === 'in-flight') {
-        queue.timing.deliveredSequence = Math.max(queue.timing.deliveredSequence, copy.sequence)
-        queue.timing.deliver(bytes, copy, nowMs)
-      }
+      if (copy.phase === 'in-flight') queue.timing.deliver(bytes, copy, nowMs)
       queue.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
     }
     queue.sizeBlock(bytes)
@@ -248,11 +245,7 @@ export class Broker implements ExchangeCore {
   }
 
   standingAt(key: PeerKey): Standing[] {
-    const standing: Standing[] = []
-    for (const { remote, wanted } of this.#peers.get(key)?.copies.values() ?? []) {
-      if (remote !== undefined) standing.push({ cid: wanted.cid, key: wanted.key, wantType: remote })
-    }
-    return standing
+    return this.#peers.get(key)?.standings() ?? []
   }
 
   decide(nowMs: number): Command[] {
@@ -309,9 +302,7 @@ export class Broker implements ExchangeCore {
 
   gauges(): Gauges {
     let records = this.#lines.size + this.#outbox.size
-    for (const queue of this.#peers.all()) {
-      records += queue.copies.size + queue.outbox.size
-    }
+    for (const queue of this.#peers.all()) records += queue.copies.size + queue.outbox.size
     for (const { session } of this.#sessions.values()) records += session.records
     return {
       peers: this.#peers.size,
@@ -360,7 +351,7 @@ export class Broker implements ExchangeCore {
   /** Before another peer is asked for a block, those who denied it and would send it later are told not to. */
   #recall(wanted: Wanted, but: PeerQueue, nowMs: number): void {
     for (const copy of wanted.stances.values()) {
-      if (copy.phase !== 'dont-have' || copy.remote !== 'block' || copy.peer === but) continue
+      if (!isStanding(copy) || copy.remote !== 'block' || copy.peer === but) continue
       this.#outbox.cancel(copy, nowMs)
       clearRemote(copy)
     }
@@ -386,17 +377,27 @@ export class Broker implements ExchangeCore {
     if (phase !== 'have') peer.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
     for (const counters of [this.#total, peer.figures]) counters.dontHaves += 1
     // What was promised, asked for and then denied is not believed again for a while: a peer that takes turns would keep the want.
-    const isBroken = phase === 'in-flight' && copy.promised
-    if (isBroken) (copy.owner as OpenSession).session.timedOut(peer.key, copy.sinceMs, nowMs)
-    if (!isBroken && peer.standing < this.#limits.standingWantsMax) {
-      moveCopy(copy, { phase: 'dont-have' }, this.#inFlight, nowMs)
+    if (phase === 'in-flight' && copy.promised) {
+      this.#outbox.cancel(copy, nowMs)
+      copy.promised = false
+      this.#fail(copy, nowMs)
       return true
     }
-    this.#outbox.cancel(copy, nowMs)
-    copy.failed = isBroken
+    if (!peer.mayKeepDenied) {
+      this.#outbox.cancel(copy, nowMs)
+      clearRemote(copy)
+    }
     copy.promised = false
-    moveCopy(copy, { phase: 'timed-out', restMs: this.#restMs(peer) }, this.#inFlight, nowMs)
+    moveCopy(copy, { phase: 'dont-have' }, this.#inFlight, nowMs)
     return true
+  }
+
+  /** A want-block had its time, or its promise was broken. */
+  #fail(copy: Copy, nowMs: number): void {
+    const { peer, wanted } = copy
+    ;(copy.owner as OpenSession).session.timedOut(wanted.key, peer.key, copy.sinceMs, nowMs)
+    copy.failed = true
+    moveCopy(copy, { phase: 'timed-out', restMs: this.#restMs(peer) }, this.#inFlight, nowMs)
   }
 
   /** T of B20: five times the peer's smoothed latency. */
@@ -415,12 +416,15 @@ export class Broker implements ExchangeCore {
     if (phase === 'in-flight') {
       const owner = copy.owner as OpenSession
       for (const counters of [this.#total, peer.figures, owner.figures]) counters.timeouts += 1
-      owner.session.timedOut(peer.key, copy.sinceMs, nowMs)
-      copy.failed = true
       this.#commands.push({ type: 'timed-out', peer: peer.key, cid: wanted.cid, key: wanted.key })
+      this.#outbox.cancel(copy, nowMs)
+      this.#fail(copy, nowMs)
+    } else {
+      this.#outbox.cancel(copy, nowMs)
+      // Who does not even say whether it has a block is asked again later each time, however quick it once was.
+      const restMs = Math.max(this.#restMs(peer), unansweredRestMs(this.#limits.timeoutStartMs, copy.unanswered++))
+      moveCopy(copy, { phase: 'timed-out', restMs }, this.#inFlight, nowMs)
     }
-    this.#outbox.cancel(copy, nowMs)
-    moveCopy(copy, { phase: 'timed-out', restMs: this.#restMs(peer) }, this.#inFlight, nowMs)
     for (const member of wanted.members as Set<OpenSession>) {
       member.session.changed(wanted.key)
       this.#awake.add(member)

@@ -28,6 +28,7 @@ export function newCopy(wanted: Wanted, peer: PeerQueue): Copy {
     restMs: 0,
     promised: false,
     failed: false,
+    unanswered: 0,
     deadlineMs: 0,
     checkMs: 0,
     sequence: 0,
@@ -80,6 +81,7 @@ export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number)
     // A HAVE ends a want-have at the remote; a want-block stands on.
     copy.promised = true
     if (copy.remote === 'have') copy.remote = undefined
+    if (copy.remote !== undefined) peer.standing += 1
   } else {
     copy.remote = undefined
     copy.restMs = next.restMs
@@ -88,7 +90,7 @@ export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number)
 
 /** The remote keeps nothing for this copy any more, since it was told so. */
 export function clearRemote(copy: Copy): void {
-  if (copy.phase === 'dont-have' && copy.remote !== undefined) copy.peer.standing -= 1
+  if (isStanding(copy)) copy.peer.standing -= 1
   copy.remote = undefined
 }
 
@@ -117,7 +119,10 @@ function leave(copy: Copy, total: InFlight): void {
     wanted.havesAsked -= 1
     peer.haves -= 1
     total.haves -= 1
-  } else if (phase === 'dont-have' && copy.remote !== undefined) {
-    peer.standing -= 1
-  }
+  } else if (isStanding(copy)) peer.standing -= 1
+}
+
+/** Whether the remote keeps a want that it answered: it denied it, and may have said since that it got it. */
+export function isStanding({ phase, remote }: Copy): boolean {
+  return remote !== undefined && (phase === 'dont-have' || phase === 'have')
 }

@@ -4,6 +4,9 @@ import type { Copy } from './blocks.ts'
 /** How soon a want whose deadline stands still is looked at again. */
 const graceMs = 50
 
+/** A peer that never says whether it has a block is asked for it so seldom at most. */
+const unansweredRestMaxMs = 60_000
+
 /** Stale entries that are left alone: sorting them out costs more than they hold. */
 const staleMax = 1024
 
@@ -57,4 +60,9 @@ export class Deadlines {
 
 function isOpen(copy: Copy): boolean {
   return (copy.phase === 'in-flight' || copy.phase === 'have-asked') && copy.wanted.stances.get(copy.peer.key) === copy
+}
+
+/** How long a peer rests for a block of which it did not say whether it has it, after so many times before. */
+export function unansweredRestMs(startMs: number, before: number): number {
+  return Math.min(startMs * 2 ** Math.min(before, 10), unansweredRestMaxMs)
 }

@@ -31,8 +31,9 @@ export class Lines {
     return size
   }
 
-  hasSpace(member: Member, queue: PeerQueue, bytes: number): boolean {
-    if (!queue.fits(bytes) || !this.#fitsAll(bytes)) return false
+  /** `besides`: bytes that go to other peers with it. */
+  hasSpace(member: Member, queue: PeerQueue, bytes: number, besides = 0): boolean {
+    if (!queue.fits(bytes) || !this.#fitsAll(bytes, besides)) return false
     return queue.line.size === 0 || queue.turn === member
   }
 
@@ -89,10 +90,10 @@ export class Lines {
     this.#turnAt = undefined
   }
 
-  /** Whether so many bytes more fit into what may be in flight over all peers. */
-  #fitsAll(bytes: number): boolean {
-    const { wants, bytes: inFlightBytes } = this.#inFlight
-    if (wants === 0 || inFlightBytes + bytes <= this.#limits.inFlightBytesMax) return true
+  /** Whether so many bytes more, beside some that are to leave with them, fit into what may be in flight over all peers. */
+  #fitsAll(bytes: number, besides = 0): boolean {
+    const inFlightBytes = this.#inFlight.bytes + besides
+    if (inFlightBytes + bytes <= this.#limits.inFlightBytesMax || (this.#inFlight.wants === 0 && besides === 0)) return true
     this.#isUsedUp = true
     return false
   }

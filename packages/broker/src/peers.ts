@@ -30,9 +30,8 @@ export class Peers {
     let queue = this.#byKey.get(key)
     if (queue === undefined) {
       queue = new PeerQueue(key, this.#limits)
-      // Before the newcomer has its place: it is not connected yet, and must not be the one that leaves.
-      this.forget()
       this.#byKey.set(key, queue)
+      this.forget(queue)
     }
     return queue
   }
@@ -51,12 +50,12 @@ export class Peers {
     last.index = queue.index
   }
 
-  /** Where too many are remembered, the oldest of those that are not connected leave. */
-  forget(): void {
+  /** Where too many are remembered, the oldest of those that are not connected leave, but for one that just came. */
+  forget(but?: PeerQueue): void {
     let excess = this.#byKey.size - this.connected.length - this.#limits.peersRememberedMax
     if (excess <= 0) return
     for (const queue of this.#byKey.values()) {
-      if (queue.isConnected) continue
+      if (queue.isConnected || queue === but) continue
       this.#byKey.delete(queue.key)
       excess -= 1
       if (excess <= 0) return

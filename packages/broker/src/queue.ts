@@ -5,7 +5,7 @@ import { type Counters, newCounters } from './counters.ts'
 import type { BrokerLimits } from './limits.ts'
 import { Past } from './past.ts'
 import { Timing } from './timing.ts'
-import type { QueueFigures, WantEntry } from './types.ts'
+import type { QueueFigures, Standing, WantEntry } from './types.ts'
 
 /** A peer may always have so many want-blocks in flight: one on its way, one behind it, however small its window. */
 const inFlightMinWants = 2
@@ -34,7 +34,7 @@ export class PeerQueue implements PeerView {
   inFlight = 0
   inFlightBytes = 0
   haves = 0
-  /** Wants that it said DONT_HAVE to and keeps, should it get them later. */
+  /** Wants that it said DONT_HAVE to and keeps, should it get them later; and those of them that it got. */
   standing = 0
   /** What the peer says that it still has queued for us. */
   pendingBytes = 0
@@ -86,6 +86,11 @@ export class PeerQueue implements PeerView {
     return this.haves < this.#limits.queueHavesMax && this.stands < this.#limits.queueWantsMax
   }
 
+  /** Whether one more want that it denied may stand there: they leave half of the queue to others. */
+  get mayKeepDenied(): boolean {
+    return this.standing < Math.min(this.#limits.standingWantsMax, this.#limits.queueWantsMax >> 1)
+  }
+
   isUsable(nowMs: number): boolean {
     return this.isConnected && this.shutOutUntilMs <= nowMs
   }
@@ -110,6 +115,15 @@ export class PeerQueue implements PeerView {
     this.#unaskedAtMs = []
     this.shutOutUntilMs = nowMs + this.#limits.shutOutMs
     return true
+  }
+
+  /** Our wants as the remote is to know them. */
+  standings(): Standing[] {
+    const standings: Standing[] = []
+    for (const { remote, wanted } of this.copies.values()) {
+      if (remote !== undefined) standings.push({ cid: wanted.cid, key: wanted.key, wantType: remote })
+    }
+    return standings
   }
 
   stat(): QueueFigures {

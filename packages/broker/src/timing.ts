@@ -20,6 +20,8 @@ const overtakingMax = 32
 /** What was noted of a want-block when it left. */
 export interface Asked {
   readonly sinceMs: number
+  /** Its number in the peer's queue. */
+  readonly sequence: number
   /** What the peer had delivered by then, in bytes. */
   readonly deliveredBefore: number
   /** Whether no more could be in flight with it. */
@@ -109,6 +111,7 @@ export class Timing {
 
   /** A block came that was asked for with a want-block; `asked` tells of that moment. */
   deliver(bytes: number, asked: Asked, nowMs: number): void {
+    this.deliveredSequence = Math.max(this.deliveredSequence, asked.sequence)
     if (this.deliveredBytes === 0) this.#sampleWay(asked)
     this.deliveredBytes += bytes
     const delivered = this.deliveredBytes - asked.deliveredBefore

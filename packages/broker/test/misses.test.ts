@@ -130,13 +130,13 @@ describe('finding peers', () => {
     c.providerFound(0, A, 0)
     want(c, 0, 30)
     const found: [number, string][] = []
-    for (let ms = 0; ms <= 120_000; ms += 100) {
+    for (let ms = 0; ms <= 121_000; ms += 100) {
       if (ms % 20_000 === 0) c.receiveBlock(A, c.standingAt(A)[0]?.key ?? at(99).key, 2000, ms)
       for (const command of c.tick(ms)) if (command.type === 'find-providers') found.push([ms, command.cid.toString()])
     }
     expect(found[0]).toEqual([1000, at(0).cid.toString()])
-    expect(found.map(([ms]) => ms)).toContain(60_000)
-    expect(found.map(([ms]) => ms)).toContain(120_000)
+    // A session with wants is looked at once a second, whatever happens.
+    for (const dueMs of [60_000, 120_000]) expect(found.some(([ms]) => ms >= dueMs && ms <= dueMs + 1000)).toBe(true)
   })
 
   it('[B7] a downloader that asks us for a block of our DAG is told which of its blocks we want, and those have a later turn', () => {

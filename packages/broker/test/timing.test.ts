@@ -14,7 +14,7 @@ function timing(latencyMs?: number, bytesPerMs?: number): Timing {
     of.sampleBytes(1, true, 0)
     of.sampleBytes(bytesPerMs * spanMs, true, spanMs)
     // Twenty seconds of blocks came at that rate.
-    of.deliver(20_000 * bytesPerMs, { sinceMs: 0, deliveredBefore: 0, filledWindow: true }, 20_000)
+    of.deliver(20_000 * bytesPerMs, { sinceMs: 0, sequence: 0, deliveredBefore: 0, filledWindow: true }, 20_000)
   }
   return of
 }

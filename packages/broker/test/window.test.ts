@@ -22,7 +22,7 @@ interface Block {
 }
 
 function deliver(timing: Timing, { askedMs, cameMs, before, filled = true }: Block, bytes = blockBytes): void {
-  timing.deliver(bytes, { sinceMs: askedMs, deliveredBefore: before, filledWindow: filled }, cameMs)
+  timing.deliver(bytes, { sinceMs: askedMs, sequence: 0, deliveredBefore: before, filledWindow: filled }, cameMs)
 }
 
 /** Delivers so much at once that the start is over, at 10,000 bytes a millisecond. */

@@ -28,6 +28,8 @@ export type Choice =
 export interface Rest {
   readonly bytes: number
   readonly blockBytes: number
+  /** Want-blocks that are out: while there are any, there is somebody to wait for. */
+  readonly inFlight: number
 }
 
 /** Whether the peer of this candidate has space for one more want-block of the session now. */
@@ -73,6 +75,26 @@ export class Candidates {
     return this.#byPeer.get(peer)
   }
 
+  /** Those that had something and do not rest. */
+  get awakeProviders(): number {
+    let asleep = 0
+    for (const { hit } of this.#resting) asleep += Number(hit > 0)
+    return this.#providers - asleep
+  }
+
+  /** Those that may be asked for a block of which nothing is known, and do not rest. */
+  get awakeLikely(): number {
+    let asleep = 0
+    for (const candidate of this.#resting) asleep += Number(isLikely(candidate))
+    return this.#likely - asleep
+  }
+
+  /** It was silent again and again, and is asked for nothing before its time. */
+  isResting(peer: PeerKey): boolean {
+    const candidate = this.#byPeer.get(peer)
+    return candidate !== undefined && this.#resting.has(candidate)
+  }
+
   /** Whether the peer may be drawn for a block of which nothing is known. */
   isDrawn(peer: PeerKey): boolean {
     const candidate = this.#byPeer.get(peer)
@@ -88,11 +110,11 @@ export class Candidates {
     return this.#list[index]
   }
 
-  /** Undefined where the session knows as many as it may. */
+  /** In place of the least of those with nothing to do, where the session knows as many as it may; undefined where there is none. */
   add(peer: PeerView, hit: number): Candidate | undefined {
     const known = this.#byPeer.get(peer.key)
     if (known !== undefined) return known
-    if (this.#list.length >= this.#limits.candidatesMax) return undefined
+    if (this.#list.length >= this.#limits.candidatesMax && !this.#removeLeast()) return undefined
     const candidate = new Candidate(peer, this.#list.length, hit, this.#median(), this.#limits)
     this.#byPeer.set(peer.key, candidate)
     this.#list.push(candidate)
@@ -100,6 +122,20 @@ export class Candidates {
     if (candidate.hit > 0) this.#providers += 1
     this.refresh(candidate)
     return candidate
+  }
+
+  #removeLeast(): boolean {
+    let least: Candidate | undefined
+    let leastWeight = Number.POSITIVE_INFINITY
+    for (const candidate of this.#list) {
+      if (candidate.inFlight > 0 || candidate.blocked.size > 0) continue
+      const weight = this.#resting.has(candidate) ? 0 : candidate.weight(candidate.hit)
+      if (weight >= leastWeight) continue
+      least = candidate
+      leastWeight = weight
+    }
+    if (least !== undefined) this.remove(least)
+    return least !== undefined
   }
 
   remove(candidate: Candidate): void {
@@ -132,27 +168,32 @@ export class Candidates {
   /** A want-block had its time at it (B15, B17). */
   timeOut(candidate: Candidate, sentAtMs: number, nowMs: number): void {
     candidate.timeOut(sentAtMs, nowMs)
-    if (candidate.restUntilMs > nowMs) this.#resting.add(candidate)
+    if (candidate.restUntilMs > nowMs) {
+      // By a die, lest peers that rest by turns get the same wants over and over.
+      candidate.restUntilMs = nowMs + (candidate.restUntilMs - nowMs) * (0.9 + 0.2 * this.#random.next())
+      this.#resting.add(candidate)
+    }
     this.refresh(candidate)
   }
 
-  /** A block came from it. */
-  receive(candidate: Candidate): void {
+  /** A block came from it. Returns whether that ended a rest. */
+  receive(candidate: Candidate): boolean {
     candidate.receive()
-    this.#resting.delete(candidate)
+    const wasResting = this.#resting.delete(candidate)
     this.refresh(candidate)
+    return wasResting
   }
 
-  /** Ends the rests that are over: returns who may be asked again. */
-  wakeRested(nowMs: number): Candidate[] {
-    const rested: Candidate[] = []
+  /** Ends the rests that are over. Returns whether any was. */
+  wakeRested(nowMs: number): boolean {
+    let isAny = false
     for (const candidate of this.#resting) {
       if (candidate.restUntilMs > nowMs) continue
       this.#resting.delete(candidate)
       this.refresh(candidate)
-      rested.push(candidate)
+      isAny = true
     }
-    return rested
+    return isAny
   }
 
   /** When the next rest is over. */
@@ -196,7 +237,7 @@ export class Candidates {
       }
       if (this.#random.next() < queueFactor(candidate.peer.depth)) return { kind: 'peer', candidate }
     }
-    return this.#fallBack(block, known, hasSpace, nowMs)
+    return this.#fallBack(block, known, rest, hasSpace, nowMs)
   }
 
   /**
@@ -220,7 +261,8 @@ export class Candidates {
     const survey = { atMs: nowMs, rate: 0, inFlightBytes: 0, soonestMs: Number.POSITIVE_INFINITY }
     for (const candidate of this.#list) {
       const { bytesPerMs, inFlightBytes } = candidate.peer
-      if (this.#resting.has(candidate) || !candidate.peer.isUsable(nowMs) || bytesPerMs === undefined) continue
+      // Of those who hardly ever have what they are asked for nothing is to be expected.
+      if (bytesPerMs === undefined || !isLikely(candidate) || this.#resting.has(candidate) || !candidate.peer.isUsable(nowMs)) continue
       survey.rate += bytesPerMs
       survey.inFlightBytes += inFlightBytes
       survey.soonestMs = Math.min(survey.soonestMs, (inFlightBytes + blockBytes) / bytesPerMs)
@@ -248,9 +290,11 @@ export class Candidates {
       const candidate = this.#byPeer.get(stance.peer.key)
       if (candidate === undefined) continue
       known.leaves += this.#tree.weight(candidate.index)
-      if (isLikely(candidate)) known.likely += 1
+      const isAsleep = this.#resting.has(candidate)
+      if (isLikely(candidate) && !isAsleep) known.likely += 1
       const presence = presenceOf(stance, candidate, nowMs)
-      if (presence === 0 || !candidate.peer.isUsable(nowMs)) continue
+      // Who rests has no space to wait for: the block is looked for elsewhere meanwhile.
+      if (presence === 0 || isAsleep || !candidate.peer.isUsable(nowMs)) continue
       if (!this.isOpen(candidate) || !hasSpace(candidate)) known.full = true
       else known.open.push({ candidate, weight: candidate.weight(presence) * queueFactor(candidate.peer.depth) })
     }
@@ -269,7 +313,7 @@ export class Candidates {
   }
 
   /** Many draws were thrown away, or nothing is in the draw: rare, and looked at one by one. */
-  #fallBack(block: BlockView, known: Known, hasSpace: HasSpace, nowMs: number): Choice {
+  #fallBack(block: BlockView, known: Known, rest: Rest, hasSpace: HasSpace, nowMs: number): Choice {
     const best = known.open[0]
     if (best !== undefined) return { kind: 'peer', candidate: best.candidate }
     if (this.#tree.total > 0) {
@@ -279,7 +323,25 @@ export class Candidates {
         this.#tree.set(candidate.index, 0)
       }
     }
-    return known.full || this.#likely > known.likely ? { kind: 'full' } : { kind: 'nobody' }
+    if (known.full || this.#othersAwake(block) > known.likely) return { kind: 'full' }
+    return this.#heldFor(block, rest, hasSpace, nowMs)
+  }
+
+  /** How many may be asked for a block of which nothing is known, but for those who are held back and of whom nothing is known for this one. */
+  #othersAwake(block: BlockView): number {
+    let count = this.awakeLikely
+    for (const { peer } of this.#held) count -= Number(!block.stances.has(peer.key))
+    return count
+  }
+
+  /** Only those are left who would be the last to deliver: they are not held back where nobody is at work who might be sooner. */
+  #heldFor(block: BlockView, rest: Rest, hasSpace: HasSpace, nowMs: number): Choice {
+    for (const candidate of this.#held) {
+      if (block.stances.has(candidate.peer.key)) continue
+      if (rest.inFlight > 0) return { kind: 'full' }
+      if (candidate.peer.isUsable(nowMs) && hasSpace(candidate)) return { kind: 'peer', candidate }
+    }
+    return { kind: 'nobody' }
   }
 
   /** Those who may have a block and have no space for it: to be in line at; `max` of them at most. */
@@ -287,12 +349,14 @@ export class Candidates {
     const full: Candidate[] = []
     for (const stance of block.stances.values()) {
       const candidate = this.#byPeer.get(stance.peer.key)
-      if (candidate !== undefined && full.length < max && presenceOf(stance, candidate, nowMs) > 0) full.push(candidate)
+      if (candidate === undefined || full.length >= max || this.#resting.has(candidate)) continue
+      if (presenceOf(stance, candidate, nowMs) > 0) full.push(candidate)
     }
     const start = Math.floor(this.#random.next() * this.#list.length)
     for (let i = 0; i < this.#list.length && full.length < max; i++) {
       const candidate = this.#list[(start + i) % this.#list.length]
-      if (candidate !== undefined && isLikely(candidate) && !block.stances.has(candidate.peer.key)) full.push(candidate)
+      if (candidate === undefined || this.#resting.has(candidate)) continue
+      if (isLikely(candidate) && !block.stances.has(candidate.peer.key)) full.push(candidate)
     }
     return full
   }

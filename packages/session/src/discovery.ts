@@ -5,6 +5,7 @@ import type { SessionLimits } from './limits.ts'
 import type { Ask } from './session.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
 import type { Want } from './want.ts'
+import { isPromised } from './wants.ts'
 
 /** Peers that waves have asked, remembered so that each is asked once; more than it are left to the probes. */
 const askedMax = 4096
@@ -12,6 +13,8 @@ const askedMax = 4096
 const unsureMax = 16
 /** A wave that nobody answered for so long does not hold the next one back. */
 const waveAnswerMs = 1000
+/** Longer than what is asked for may take, so that others have their turns as well. */
+const olderEveryMs = 10_000
 /** An answer that was overtaken by a block may take so long. */
 const unheardMinMs = 50
 
@@ -39,6 +42,7 @@ export class Discovery {
   /** Peers that came since the last probe. */
   #newcomers: PeerView[] = []
   #probeAtMs: number
+  #olderAtMs = Number.NEGATIVE_INFINITY
   #probeEveryMs: number
 
   constructor(
@@ -102,16 +106,20 @@ export class Discovery {
    * For a want that nobody who is known can deliver. Empty where nobody is left to ask; `full` where the
    * one who is left has no space. `isFirst`: nobody is known at all yet. `hasSpaceAt`: whether a want-block fits there.
    */
-  look(want: Want, isFirst: boolean, hasSpaceAt: (peer: PeerView) => boolean, nowMs: number): Ask[] | 'full' {
+  look(want: Want, isFirst: boolean, hasSpaceAt: (peer: PeerView, others?: number) => boolean, nowMs: number): Ask[] | 'full' {
     const count = Math.min(this.#limits.waveStartPeers * 2 ** want.waves, this.#limits.waveMaxPeers)
     const open = this.#walk(2 * count + 2, (peer) => this.isOpen(want.block, peer, nowMs))
     const asks: Ask[] = []
+    let blocks = 0
     for (const peer of open) {
       // Whether a lone peer has it shows as soon by asking for the block itself.
       if (asks.length >= count || open.length === 1) break
       if (peer.supportsHave && peer.hasHaveSpace) asks.push({ peer, type: 'want-have' })
       // Older protocols know no want-have: the first CID is asked for as it is (B4).
-      else if (!peer.supportsHave && isFirst && hasSpaceAt(peer)) asks.push({ peer, type: 'want-block' })
+      else if (!peer.supportsHave && isFirst && hasSpaceAt(peer, blocks)) {
+        asks.push({ peer, type: 'want-block' })
+        blocks += 1
+      }
     }
     const lone = open[0]
     if (asks.length === 0 && lone !== undefined) return hasSpaceAt(lone) ? [{ peer: lone, type: 'want-block' }] : 'full'
@@ -157,6 +165,18 @@ export class Discovery {
     return asks
   }
 
+  /**
+   * A peer with an older protocol that no draw falls on, for a want of a session that nothing arrives for: whether it
+   * has the block shows only by asking for the block, so it is one now and then, and none while others deliver.
+   */
+  older(want: Want, hasSpaceAt: (peer: PeerView) => boolean, nowMs: number): PeerView | undefined {
+    if (nowMs < this.#olderAtMs || isPromised(want)) return undefined
+    this.#olderAtMs = nowMs + olderEveryMs
+    const fits = (peer: PeerView): boolean =>
+      !peer.supportsHave && !this.#candidates.isDrawn(peer.key) && this.isOpen(want.block, peer, nowMs) && hasSpaceAt(peer)
+    return this.#walk(1, fits)[0]
+  }
+
   /** Up to `count` providers that may have a block and are not sure to: one of them is asked for it, or will be. */
   unsure(want: Want, count: number, but: Candidate | undefined, nowMs: number): Ask[] {
     const asks: Ask[] = []
@@ -186,7 +206,7 @@ export class Discovery {
 
   /** Whether a peer may be asked for a block now: nothing is out at it, and what it last said is long ago. */
   isOpen(block: BlockView, peer: PeerView, nowMs: number): boolean {
-    if (!this.allows(peer.key) || !peer.isUsable(nowMs)) return false
+    if (!this.allows(peer.key) || !peer.isUsable(nowMs) || this.#candidates.isResting(peer.key)) return false
     const stance = block.stances.get(peer.key)
     if (stance === undefined) return true
     if (stance.phase === 'timed-out') return nowMs - stance.sinceMs >= stance.restMs

@@ -1,12 +1,13 @@
 import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@shardswap/interface'
 import type { Candidate } from './candidate.ts'
-import { Candidates, type Rest } from './candidates.ts'
+import { Candidates } from './candidates.ts'
 import { Discovery } from './discovery.ts'
 import type { SessionLimits } from './limits.ts'
 import { Partners } from './partners.ts'
 import { Potential } from './potential.ts'
 import { Search } from './search.ts'
 import { BlockSizes } from './sizes.ts'
+import { Space } from './space.ts'
 import { Turns } from './turns.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
 import { askAgainAtMs, asksOut, potentialOf, type Want } from './want.ts'
@@ -59,10 +60,9 @@ const lookEveryMs = 1000
 export class Session {
   /** What blocks are taken for before they are here. */
   readonly sizes = new BlockSizes()
-  /** The same of the want that was looked at last: it may wait for space. */
-  nextBytes = 0
   readonly #limits: SessionLimits
   readonly #ports: SessionPorts
+  readonly #random: Random
   readonly #candidates: Candidates
   readonly #partners: Partners
   readonly #potential = new Potential()
@@ -71,8 +71,9 @@ export class Session {
   /** Those who delivered before they left: they come back as what they were. */
   readonly #formerly = new Set<PeerKey>()
   readonly #search: Search
+  readonly #space: Space
   readonly #turns: Turns
-  #sequence = 0
+  #nextTurn = 0
   #newest: Want | undefined
   #inFlight = 0
   #lastProgressMs: number
@@ -82,12 +83,19 @@ export class Session {
     const { limits, random, ports, self, fixedPeers, nowMs } = options
     this.#limits = limits
     this.#ports = ports
+    this.#random = random
     this.#candidates = new Candidates(limits, random)
+    this.#space = new Space(ports, this.#candidates)
     this.#turns = new Turns(this.#candidates, this.#wants)
     this.#partners = new Partners(self, limits.partnersMax)
     this.#discovery = new Discovery(limits, random, ports, this.#candidates, fixedPeers, nowMs)
     this.#search = new Search(limits, random, fixedPeers === undefined, nowMs)
     this.#lastProgressMs = nowMs
+  }
+
+  /** What the want that was looked at last is taken for: it may wait for space. */
+  get nextBytes(): number {
+    return this.#space.blockBytes
   }
 
   get potential(): number {
@@ -128,10 +136,10 @@ export class Session {
   /** A new want; where a copy is in flight already, it attaches to that (B19). */
   add(block: BlockView, nowMs: number): void {
     const isIdle = this.#wants.size === 0
-    if (this.#sequence === 0) this.#search.begin(block.cid, nowMs)
+    if (this.#nextTurn === 0) this.#search.begin(block.cid, nowMs)
     const want: Want = {
       block,
-      sequence: this.#sequence++,
+      turn: this.#nextTurn++,
       state: { phase: 'in-flight' },
       deferred: false,
       waves: 0,
@@ -162,7 +170,7 @@ export class Session {
     if (!this.#discovery.allows(peer.key)) return
     this.#discovery.peerCame(peer)
     if (this.#formerly.delete(peer.key)) this.#meet(peer, 1)
-    this.#wakeExhausted()
+    this.#wants.wakeExhausted()
   }
 
   /** The peer left, or gets no more wants. Its copies ended before. */
@@ -180,7 +188,7 @@ export class Session {
   providerFound(peer: PeerView): void {
     if (!this.#discovery.allows(peer.key)) return
     this.#meet(peer, 1)
-    this.#wakeExhausted()
+    this.#wants.wakeExhausted()
   }
 
   /** The peer asked us for a block that this session wants: it fetches the same (B7). */
@@ -252,15 +260,20 @@ export class Session {
   }
 
   /** A want-block of this session had its time at a peer (B15, B17). */
-  timedOut(peer: PeerKey, sentAtMs: number, nowMs: number): void {
+  timedOut(key: BlockKey, peer: PeerKey, sentAtMs: number, nowMs: number): void {
     this.#potential.lacked()
     const candidate = this.#candidates.get(peer)
     if (candidate === undefined) return
     this.#candidates.timeOut(candidate, sentAtMs, nowMs)
     this.#turns.release()
     if (candidate.restUntilMs <= nowMs) return
-    this.#nextLookMs = Math.min(this.#nextLookMs, candidate.restUntilMs)
-    this.#ports.wakeBy(candidate.restUntilMs)
+    // What waits for space at it is looked for elsewhere.
+    this.#turns.end(candidate)
+    this.#wakeBy(candidate.restUntilMs)
+    const want = this.#wants.get(key)
+    // Where nobody else is awake, each want has its turn, in an order by chance: the peer may have others.
+    if (want !== undefined && this.#candidates.awakeLikely === 0)
+      want.turn = this.#nextTurn++ + Math.floor(this.#random.next() * this.#wants.size)
   }
 
   /** A block came from a peer. Its want is removed. `wasPromised`: the peer had said HAVE, so that it delivers shows nothing more. */
@@ -276,7 +289,7 @@ export class Session {
     if (!this.#discovery.allows(peer.key) || !peer.isUsable(nowMs)) return
     const candidate = this.#meet(peer, 1)
     if (candidate === undefined) return
-    this.#candidates.receive(candidate)
+    if (this.#candidates.receive(candidate)) this.#wants.wake()
     if (!wasPromised) this.#candidates.answer(candidate, true)
     if (!candidate.waiting) this.#turns.next(candidate)
   }
@@ -292,7 +305,7 @@ export class Session {
     this.joined(peer)
     const candidate = this.#candidates.get(peer.key)
     // Its copy was not the first, but it is a block that the peer delivered (B12).
-    if (candidate !== undefined) this.#candidates.receive(candidate)
+    if (candidate !== undefined && this.#candidates.receive(candidate)) this.#wants.wake()
   }
 
   /** What to send next, to whom; undefined where there is nothing now (B24, B26). */
@@ -328,7 +341,7 @@ export class Session {
       if (want.state.untilMs <= nowMs) this.#wants.setReady(want)
       else nextMs = Math.min(nextMs, want.state.untilMs)
     }
-    for (const candidate of this.#candidates.wakeRested(nowMs)) if (!candidate.waiting) this.#turns.next(candidate)
+    if (this.#candidates.wakeRested(nowMs)) this.#wants.wake()
     nextMs = Math.min(nextMs, this.#candidates.restedAtMs)
     this.#turns.release()
     if (nowMs - this.#lastProgressMs >= lookEveryMs) this.#potential.lacked()
@@ -346,13 +359,14 @@ export class Session {
   /** The one decision for one want: the peer that gets it, or why nobody does now. */
   #place(want: Want, nowMs: number): Decision | 'next' | 'stalled' {
     const { block } = want
-    this.nextBytes = this.sizes.expected(block.cid)
+    this.#space.blockBytes = this.sizes.expected(block.cid)
     const owner = this.#ownerToTell(want, nowMs)
-    if (owner !== undefined) {
-      want.deferred = true
-      return { kind: 'ask', want, asks: [{ peer: owner, type: 'want-have' }] }
-    }
-    const choice = this.#candidates.choose(block, this.#rest(), this.#hasSpace, nowMs)
+    if (owner !== undefined) want.deferred = true
+    if (owner !== undefined) return { kind: 'ask', want, asks: [{ peer: owner, type: 'want-have' }] }
+    const older = nowMs - this.#lastProgressMs < lookEveryMs ? undefined : this.#discovery.older(want, this.#space.isAtPeer, nowMs)
+    if (older !== undefined) return { kind: 'ask', want, asks: [{ peer: older, type: 'want-block' }] }
+    const rest = { bytes: this.#wants.size * this.nextBytes, blockBytes: this.nextBytes, inFlight: this.#inFlight }
+    const choice = this.#candidates.choose(block, rest, this.#space.isAt, nowMs)
     if (choice.kind === 'peer') {
       const { candidate } = choice
       return { kind: 'ask', want, asks: [{ peer: candidate.peer, type: 'want-block' }, ...this.#besides(want, candidate, nowMs)] }
@@ -363,28 +377,6 @@ export class Session {
     if (at.length === 0) return this.#look(want, nowMs)
     this.#wants.move(want, { phase: 'blocked', at })
     return 'next'
-  }
-
-  #rest(): Rest {
-    return { bytes: this.#wants.size * this.nextBytes, blockBytes: this.nextBytes }
-  }
-
-  readonly #hasSpace = (candidate: Candidate): boolean => {
-    if (candidate.waiting || candidate.inFlight >= candidate.limit) return false
-    if (this.#ports.hasSpace(candidate.peer, this.nextBytes)) return true
-    candidate.waiting = true
-    this.#ports.lineUp(candidate.peer)
-    this.#candidates.refresh(candidate)
-    return false
-  }
-
-  /** The same for any peer, also one that is no provider. */
-  readonly #hasSpaceAt = (peer: PeerView): boolean => {
-    const candidate = this.#candidates.get(peer.key)
-    if (candidate !== undefined) return this.#hasSpace(candidate)
-    if (this.#ports.hasSpace(peer, this.nextBytes)) return true
-    this.#ports.lineUp(peer)
-    return false
   }
 
   /** The partner that is to fetch a block first, where it was not told yet that we want it. */
@@ -408,6 +400,7 @@ export class Session {
 
   /** Nobody who is known has it: others are asked whether they do, or it is exhausted for a while. */
   #look(want: Want, nowMs: number): Decision | 'next' | 'stalled' {
+    if (this.#meetPromised(want, nowMs)) return 'next'
     if (want.block.havesAsked > 0) {
       this.#wants.move(want, { phase: 'asked' })
       return 'next'
@@ -415,9 +408,9 @@ export class Session {
     const lone = this.#discovery.lone()
     if (lone !== undefined) return this.#askLone(want, lone, nowMs)
     // Until somebody is known to have the DAG, it is asked for by its first CID alone (B4).
-    const isFirst = this.#candidates.providers === 0
+    const isFirst = this.#candidates.awakeProviders === 0
     if (isFirst ? this.#wants.asking + this.#inFlight > 0 : this.#wants.asking >= this.#limits.discoveriesMax) return 'stalled'
-    const asks = this.#discovery.look(want, isFirst, this.#hasSpaceAt, nowMs)
+    const asks = this.#discovery.look(want, isFirst, this.#space.isAtPeer, nowMs)
     // The one peer that is left has no space: the session is in line there.
     if (asks === 'full') return 'stalled'
     if (asks.length === 0) {
@@ -429,13 +422,22 @@ export class Session {
     return { kind: 'ask', want, asks }
   }
 
+  /** One said HAVE when the session knew as many as it may. */
+  #meetPromised(want: Want, nowMs: number): boolean {
+    for (const { phase, peer } of want.block.stances.values()) {
+      if (phase !== 'have' || this.#candidates.get(peer.key) !== undefined) continue
+      if (this.#discovery.allows(peer.key) && peer.isUsable(nowMs) && this.#meet(peer, 1) !== undefined) return true
+    }
+    return false
+  }
+
   /** There is one peer in all: whether it has a block shows as soon by asking for the block itself. */
   #askLone(want: Want, peer: PeerView, nowMs: number): Decision | 'next' | 'stalled' {
     if (!this.#discovery.isOpen(want.block, peer, nowMs)) {
       this.#exhaust(want, nowMs)
       return 'next'
     }
-    return this.#hasSpaceAt(peer) ? { kind: 'ask', want, asks: [{ peer, type: 'want-block' }] } : 'stalled'
+    return this.#space.isAtPeer(peer) ? { kind: 'ask', want, asks: [{ peer, type: 'want-block' }] } : 'stalled'
   }
 
   #exhaust(want: Want, nowMs: number): void {
@@ -443,9 +445,13 @@ export class Session {
     want.exhaustions += 1
     want.waves = 0
     this.#wants.move(want, { phase: 'exhausted', untilMs })
-    this.#nextLookMs = Math.min(this.#nextLookMs, untilMs)
-    this.#ports.wakeBy(untilMs)
+    this.#wakeBy(untilMs)
     this.#search.exhausted()
+  }
+
+  #wakeBy(atMs: number): void {
+    this.#nextLookMs = Math.min(this.#nextLookMs, atMs)
+    this.#ports.wakeBy(atMs)
   }
 
   /** Every provider is full: promised wants may still fit, the rest learns where it is, and more providers are looked for. */
@@ -490,9 +496,5 @@ export class Session {
     if (known !== undefined || candidate === undefined) return candidate
     for (const want of this.#candidates.someBlocked(candidate.limit)) this.#wants.setReady(want)
     return candidate
-  }
-
-  #wakeExhausted(): void {
-    for (const want of this.#wants.exhausted) this.#wants.setReady(want)
   }
 }

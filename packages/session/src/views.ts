@@ -55,8 +55,8 @@ export interface BlockView {
 export interface SessionPorts {
   /** All connected peers, in no order that means anything. */
   readonly peers: readonly PeerView[]
-  /** Whether a want-block of about so many bytes fits into the peer's queue, and it is this session's turn there. */
-  hasSpace(peer: PeerView, bytes: number): boolean
+  /** Whether a want-block of about so many bytes fits into the peer's queue, and it is this session's turn there. `besides`: bytes that others are asked for with it. */
+  hasSpace(peer: PeerView, bytes: number, besides?: number): boolean
   /** Tells of space at the peer, by `spaceAt`, when there is some: first come, first served (B24). */
   lineUp(peer: PeerView): void
   /** The session has something to do at this time, without an event: `tick` is to be called then. */

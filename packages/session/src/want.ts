@@ -17,8 +17,8 @@ export type WantState =
 /** One block that a session wants. */
 export interface Want {
   readonly block: BlockView
-  /** Its place in the order of arrival. */
-  readonly sequence: number
+  /** Its place in the order of arrival; but see `Session.timedOut`. */
+  turn: number
   state: WantState
   /** A partner is to fetch it first, and to tell: it counts as sent once more (see Partners). */
   deferred: boolean
@@ -31,7 +31,7 @@ export interface Want {
 }
 
 /** Wants are ordered by potential, greatest first, then first in, first out (B8). Arrivals of one session fit below it. */
-const sequencesMax = 2 ** 40
+const turnsMax = 2 ** 40
 
 /** Asks that are out for a want. Each costs one of its potential until it is answered or times out (B10). */
 export function asksOut(want: Want): number {
@@ -45,7 +45,7 @@ export function potentialOf(want: Want, sessionPotential: number): number {
 
 /** The smaller, the sooner its turn: potential first, since P is the same for all, then arrival. */
 export function heapKeyOf(want: Want): number {
-  return asksOut(want) * sequencesMax + want.sequence
+  return asksOut(want) * turnsMax + want.turn
 }
 
 const askAgainMaxMs = 60_000

@@ -1,4 +1,4 @@
-import { assert, type BlockKey, Heap } from '@shardswap/interface'
+import { type BlockKey, Heap } from '@shardswap/interface'
 import { heapKeyOf, type Want, type WantState } from './want.ts'
 
 /** All wants of a session, by their phases: the only place that changes a phase, and what goes with it. */
@@ -8,7 +8,7 @@ export class Wants {
   /** Ready wants that somebody said HAVE for: they may go out where others have no space. */
   readonly promised = new Set<Want>()
   readonly exhausted = new Set<Want>()
-  #asking = 0
+  readonly #asked = new Set<Want>()
 
   get size(): number {
     return this.#byKey.size
@@ -16,7 +16,7 @@ export class Wants {
 
   /** Wants in phase `asked`. */
   get asking(): number {
-    return this.#asking
+    return this.#asked.size
   }
 
   get(key: BlockKey): Want | undefined {
@@ -71,12 +71,25 @@ export class Wants {
     if (isPromised(want)) this.promised.add(want)
   }
 
+  /** Others may be asked about those that nobody had. */
+  wakeExhausted(): void {
+    for (const want of this.exhausted) this.setReady(want)
+  }
+
+  /** Somebody is awake again who may have what nobody had, or what others are asked about: all of it may be sent, in its order. */
+  wake(): void {
+    for (const want of [...this.exhausted, ...this.#asked]) {
+      want.deferred = false
+      this.setReady(want)
+    }
+  }
+
   move(want: Want, next: WantState): void {
     this.#leave(want)
     want.state = next
     if (next.phase === 'blocked') for (const candidate of next.at) candidate.blocked.add(want)
     else if (next.phase === 'exhausted') this.exhausted.add(want)
-    else if (next.phase === 'asked') this.#asking += 1
+    else if (next.phase === 'asked') this.#asked.add(want)
   }
 
   /** Wants for which nothing went on for so long, with the time that it was. */
@@ -101,8 +114,7 @@ export class Wants {
     this.promised.delete(want)
     if (state.phase === 'blocked') for (const candidate of state.at) candidate.blocked.delete(want)
     else if (state.phase === 'exhausted') this.exhausted.delete(want)
-    else if (state.phase === 'asked') this.#asking -= 1
-    assert(this.#asking >= 0, 'each want that was asked for is counted once')
+    else if (state.phase === 'asked') this.#asked.delete(want)
   }
 }
 

@@ -5,8 +5,8 @@ import type { BlockView, PeerView } from '../src/views.ts'
 import { block, chiSquare, fixed, limits, peer, peers, seeded, stand } from './scene.ts'
 
 const hasSpace = (): boolean => true
-const rest = { bytes: 1e9, blockBytes: 1000 }
-const left = (blocks: number): Rest => ({ bytes: blocks * 250_000, blockBytes: 250_000 })
+const rest = { bytes: 1e9, blockBytes: 1000, inFlight: 1 }
+const left = (blocks: number): Rest => ({ bytes: blocks * 250_000, blockBytes: 250_000, inFlight: 1 })
 
 function candidatesOf(all: readonly PeerView[], seed = 1, hit = 1): Candidates {
   const candidates = new Candidates({ ...limits, candidatesMax: 20_000 }, seeded(seed))
@@ -183,20 +183,21 @@ describe('the choice of a peer', () => {
 
   it('leaves a peer that rests out, promised or not, until its time is over or a block of it comes', () => {
     const all = peers(2)
-    const candidates = candidatesOf(all)
+    // The die of the rest's length stands in the middle.
+    const candidates = new Candidates(limits, fixed(0.5))
+    for (const each of all) candidates.add(each, 1)
     const silent = candidates.get(all[0]!.key)!
     candidates.timeOut(silent, 0, 100)
     candidates.timeOut(silent, 100, 200)
     const wanted = block(1)
     stand(wanted, all[0]!, 'have')
     stand(wanted, all[1]!, 'dont-have')
-    expect([candidates.restedAtMs, chosen(candidates.choose(wanted, rest, hasSpace, 300))]).toEqual([700, 'full'])
-    expect(candidates.wakeRested(699)).toEqual([])
-    expect(candidates.wakeRested(700)).toEqual([silent])
+    expect([candidates.restedAtMs, chosen(candidates.choose(wanted, rest, hasSpace, 300))]).toEqual([700, 'nobody'])
+    expect([candidates.wakeRested(699), candidates.wakeRested(700)]).toEqual([false, true])
     expect(chosen(candidates.choose(wanted, rest, hasSpace, 700))).toBe('P0')
     candidates.timeOut(silent, 700, 800)
-    expect(chosen(candidates.choose(wanted, rest, hasSpace, 800))).toBe('full')
-    candidates.receive(silent)
+    expect(chosen(candidates.choose(wanted, rest, hasSpace, 800))).toBe('nobody')
+    expect(candidates.receive(silent)).toBe(true)
     expect([candidates.restedAtMs, chosen(candidates.choose(wanted, rest, hasSpace, 800))]).toEqual([Number.POSITIVE_INFINITY, 'P0'])
   })
 
@@ -234,9 +235,33 @@ describe('the choice of a peer', () => {
     }
   })
 
-  it('keeps no more than its limit', () => {
+  it('keeps no more than its limit: the least of those with nothing to do makes room, and nobody else', () => {
     const candidates = new Candidates({ ...limits, candidatesMax: 2 }, fixed(0))
-    expect(peers(3).map((each) => candidates.add(each, 1) !== undefined)).toEqual([true, true, false])
+    const [first, second, third, fourth] = peers(4)
+    const busy = candidates.add(first!, 1)!
+    busy.inFlight = 1
+    candidates.add(second!, 1)
+    expect(candidates.add(third!, 1)?.peer).toBe(third)
+    expect([first, second, third].map((each) => candidates.get(each!.key) !== undefined)).toEqual([true, false, true])
+    candidates.get(third!.key)!.inFlight = 1
+    expect(candidates.add(fourth!, 1)).toBe(undefined)
+    expect(candidates.size).toBe(2)
+  })
+
+  it('holds nobody back for those who are not at work', () => {
+    const [slow, quick] = [peer('slow', { bytesPerMs: 10 }), peer('quick', { bytesPerMs: 10_000 })]
+    const candidates = candidatesOf([slow, quick])
+    const wanted = block(1)
+    stand(wanted, quick, 'dont-have')
+    const choice = (inFlight: number): string => chosen(candidates.choose(wanted, { ...left(1), inFlight }, hasSpace, 0))
+    expect([choice(1), choice(0)]).toEqual(['full', 'slow'])
+  })
+
+  it('holds nobody back for those who hardly ever have what they are asked for', () => {
+    const [slow, quick] = [peer('slow', { bytesPerMs: 10 }), peer('quick', { bytesPerMs: 10_000 })]
+    const candidates = candidatesOf([slow, quick])
+    for (let i = 0; i < 10; i++) candidates.answer(candidates.get(quick.key)!, false)
+    expect(chosen(candidates.choose(block(1), left(1), hasSpace, 0))).toBe('slow')
   })
 
   it('keeps the last blocks from a slow peer that happens to have space, as long as another is sooner done', () => {

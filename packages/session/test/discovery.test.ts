@@ -88,6 +88,19 @@ describe('discovery', () => {
     expect(names(discovery.probe(want(block(1)), 11))).toEqual([])
   })
 
+  it('[B7] asks those with older protocols for the block itself, one every 10 s, where there is space', () => {
+    const all = [...peers(2), ...Array.from({ length: 3 }, (_, i) => peer(`old${i}`, { supportsHave: false }))]
+    const discovery = discoveryOf(all)
+    const wanted = want(block(1))
+    expect(discovery.older(wanted, () => false, 0)).toBe(undefined)
+    expect([9999, 10_000, 19_999, 20_000].map((ms) => discovery.older(wanted, () => true, ms)?.supportsHave)).toEqual([
+      undefined,
+      false,
+      undefined,
+      false
+    ])
+  })
+
   it('asks nobody whose last word on the block is fresh', () => {
     const all = peers(4)
     const wanted = block(1)

@@ -22,7 +22,7 @@ function wantsOf(count: number): { wants: Wants; blocks: TestBlock[]; all: Want[
 function takeAll(wants: Wants): number[] {
   const order: number[] = []
   for (let top = wants.top(); top !== undefined; top = wants.top()) {
-    order.push(top.sequence)
+    order.push(top.turn)
     wants.remove(top)
   }
   return order

@@ -66,8 +66,8 @@ export function stand(of: TestBlock, at: PeerView, phase: Phase, more: Partial<S
   of.stances.set(at.key, { peer: at, phase, sinceMs: 0, restMs: 0, promised: phase === 'have', ...more })
 }
 
-export function want(of: BlockView, sequence = 0): Want {
-  return { block: of, sequence, state: { phase: 'in-flight' }, deferred: false, waves: 0, exhaustions: 0, quietSinceMs: 0 }
+export function want(of: BlockView, turn = 0): Want {
+  return { block: of, turn, state: { phase: 'in-flight' }, deferred: false, waves: 0, exhaustions: 0, quietSinceMs: 0 }
 }
 
 /** Ports of a broker in which every queue has space. */

@@ -68,7 +68,7 @@ function choose(peers: number, decisions: number): number {
       landed.inFlight -= 1
       candidates.refresh(landed)
     }
-    const choice = candidates.choose(block, { bytes: 1e9, blockBytes: 1000 }, hasSpace, 0)
+    const choice = candidates.choose(block, { bytes: 1e9, blockBytes: 1000, inFlight: 1 }, hasSpace, 0)
     const taken = choice.kind === 'peer' ? choice.candidate : undefined
     flying[i % inFlightWants] = taken
     if (taken === undefined) continue
