@@ -1,5 +1,4 @@
 import { assert } from '@shardswap/interface'
-import { writer as createWriter, type Writer } from 'protons-runtime'
 import { Uint8ArrayList } from 'uint8arraylist'
 import { prefixBytesOf } from './cids.ts'
 import { referencedBytesMin } from './limits.ts'
@@ -7,6 +6,7 @@ import { blockBodyBytes, entryBodyBytes, presenceBodyBytes } from './sizes.ts'
 import { split, type EncodeOptions, type Part } from './split.ts'
 import type { BitswapVersion, OutgoingBlock, OutgoingMessage, WantlistEntry } from './types.ts'
 import { hasPayload } from './versions.ts'
+import { Writer } from './writer.ts'
 
 /**
  * The frames, each with its length prefix, that say `message` to a peer on
@@ -44,21 +44,22 @@ function* frames(parts: readonly Part[], payload: boolean): Generator<Uint8Array
 
 function frame(part: Part, payload: boolean): Uint8ArrayList {
   const list = new Uint8ArrayList()
-  let writer = createWriter()
+  let copiedBytes = part.frameBytes
+  for (const { bytes } of part.blocks) if (isReferenced(bytes)) copiedBytes -= bytes.byteLength
+  const writer = new Writer(copiedBytes)
   writer.uint32(part.bytes)
   writer.uint32(0x0a).uint32(part.wantlistBytes)
   for (const entry of part.entries) writeEntry(writer, entry)
-  if (part.full) writer.uint32(0x10).bool(true)
+  if (part.full) writer.uint32(0x10).uint32(1)
   for (const block of part.blocks) {
     const { bytes } = block
     if (payload) writeBlockHead(writer, block)
-    if (bytes.byteLength < referencedBytesMin) {
+    if (!isReferenced(bytes)) {
       if (!payload || bytes.byteLength > 0) writer.uint32(0x12).bytes(bytes)
       continue
     }
-    list.append(writer.uint32(0x12).uint32(bytes.byteLength).finish())
+    list.append(writer.uint32(0x12).uint32(bytes.byteLength).take())
     list.append(bytes)
-    writer = createWriter()
   }
   for (const { cid, presence } of part.presences) {
     writer.uint32(0x22).uint32(presenceBodyBytes(cid, presence))
@@ -66,19 +67,23 @@ function frame(part: Part, payload: boolean): Uint8ArrayList {
     if (presence === 'dont-have') writer.uint32(0x10).uint32(1)
   }
   if (part.pendingBytes > 0) writer.uint32(0x28).int32(part.pendingBytes)
-  const rest = writer.finish()
+  const rest = writer.take()
   if (rest.byteLength > 0) list.append(rest)
   assert(list.byteLength === part.frameBytes, 'a frame has the size that was reckoned for it')
   return list
+}
+
+function isReferenced(bytes: Uint8Array): boolean {
+  return bytes.byteLength >= referencedBytesMin
 }
 
 function writeEntry(writer: Writer, entry: WantlistEntry): void {
   writer.uint32(0x0a).uint32(entryBodyBytes(entry))
   writer.uint32(0x0a).bytes(entry.cid.bytes)
   if (entry.priority !== 0) writer.uint32(0x10).int32(entry.priority)
-  if (entry.cancel) writer.uint32(0x18).bool(true)
+  if (entry.cancel) writer.uint32(0x18).uint32(1)
   if (entry.wantType === 'have') writer.uint32(0x20).uint32(1)
-  if (entry.sendDontHave) writer.uint32(0x28).bool(true)
+  if (entry.sendDontHave) writer.uint32(0x28).uint32(1)
 }
 
 /** What stands before a block's bytes in `payload`; the same field number holds the bytes themselves in `blocks`. */
