@@ -402,7 +402,15 @@ function isBefore(a: Entry<unknown, unknown>, b: Entry<unknown, unknown>): boole
  * flight is cancelled when the consumer stops. Errors come where their node
  * stands in the order: those of the source, those of `open`, TooDeepError.
  */
-export async function* readAhead<C, V>(options: ReadAheadOptions<C, V>): AsyncGenerator<Read<C, V>, void, undefined> {
+export function readAhead<C, V>(options: ReadAheadOptions<C, V>): AsyncGenerator<Read<C, V>, void, undefined> {
+  return readAheadOf(options, (node) => node)
+}
+
+/** As `readAhead`, but gives what `part` makes of each node, where that is anything: one generator less between a file and its reader. */
+export async function* readAheadOf<C, V, T>(
+  options: ReadAheadOptions<C, V>,
+  part: (node: Read<C, V>) => T | undefined
+): AsyncGenerator<T, void, undefined> {
   const walk = new Walk<C, V>(options)
   try {
     for (let nodes = 1; ; nodes++) {
@@ -411,7 +419,8 @@ export async function* readAhead<C, V>(options: ReadAheadOptions<C, V>): AsyncGe
       if (node === undefined) return
       // Where all blocks are in memory nothing else would let timers and sockets have their turn, an abort among them.
       if (nodes % limits.nodesPerTurnMax === 0) await eventLoopTurn()
-      yield node
+      const given = part(node)
+      if (given !== undefined) yield given
     }
   } finally {
     walk.close()

@@ -1,7 +1,7 @@
 import { type BlockSource, type CID, InvalidParametersError } from '@shardswap/interface'
 import { NotAFileError, NotUnixFSError, SizeMismatchError } from '../errors.ts'
 import type { ReadOptions } from '../types.ts'
-import { type Planned, readAhead } from './ahead.ts'
+import { type Planned, readAheadOf } from './ahead.ts'
 import type { ByteBudget } from './budget.ts'
 import { decodeNode, isUnixFSCodec, type UnixFSNode } from './node.ts'
 
@@ -25,9 +25,9 @@ const nothing = new Uint8Array(0)
  * that cover it and no others. What nodes state of their sizes is checked
  * before a byte of theirs is given. `known` are the bytes of the root's
  * block, `budget` a bound that other readers share.
- * Errors: NotAFileError, NotUnixFSError, SizeMismatchError, TooDeepError, the source's.
+ * Errors: InvalidParametersError, thrown at once; NotAFileError, NotUnixFSError, SizeMismatchError, TooDeepError, the source's.
  */
-export async function* readFile(
+export function readFile(
   source: BlockSource,
   root: CID,
   options: ReadOptions = {},
@@ -35,18 +35,21 @@ export async function* readFile(
   budget?: ByteBudget
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const range = rangeOf(options)
-  if (range.to === range.from) return
   const place: Place = { start: 0, size: undefined }
-  const nodes = readAhead<Place, Uint8Array>({
-    source,
-    roots: [{ cid: root, span: 0, context: place, ...(known === undefined ? {} : { bytes: known }) }],
-    open: (planned, bytes) => openPart(planned, bytes, range),
-    signal: options.signal,
-    readAheadBytesMax: options.readAheadBytesMax,
-    budget,
-    dagDepthMax: options.dagDepthMax
-  })
-  for await (const { value } of nodes) if (value.byteLength > 0) yield value
+  const planned = { cid: root, span: 0, context: place, ...(known === undefined ? {} : { bytes: known }) }
+  return readAheadOf<Place, Uint8Array, Uint8Array>(
+    {
+      source,
+      // Of an empty range nothing need be read, the root neither.
+      roots: range.to === range.from ? [] : [planned],
+      open: (part, bytes) => openPart(part, bytes, range),
+      signal: options.signal,
+      readAheadBytesMax: options.readAheadBytesMax,
+      budget,
+      dagDepthMax: options.dagDepthMax
+    },
+    ({ value }) => (value.byteLength > 0 ? value : undefined)
+  )
 }
 
 function rangeOf({ offset = 0, length }: ReadOptions): Range {
