@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { DemoPeer } from '../src/demo/demo-peer.ts'
 import { folder, run, type RunOptions, someBytes, start } from './command.ts'
 
 interface DemoJson {
@@ -109,4 +110,13 @@ test('kill -9 of the demo leaves nothing', async () => {
   running.child.kill('SIGKILL')
   expect((await running.finished).code).toBeNull()
   await expectNothingLeft(temp)
+})
+
+test('a peer that was killed before anything is asked of it is missed at once', async () => {
+  const peer = new DemoPeer(join(await folder(), 'peer'))
+  const signal = AbortSignal.timeout(60_000)
+  await peer.until('ready', signal)
+  await peer.kill()
+  peer.order({ type: 'add', content: { bytes: 1 } })
+  await expect(peer.until('added', signal)).rejects.toThrow('a peer of the demo ended unexpectedly')
 })

@@ -27,8 +27,14 @@ export class DemoPeer {
     this.#exited = new Promise((resolve) => this.#child.once('exit', () => resolve()))
   }
 
+  /** By itself, or by a signal. */
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
   order(order: DemoOrder): void {
-    if (this.#child.connected) this.#child.send(order)
+    // One that was killed a moment ago is still connected; that it has ended is told by its exit.
+    if (this.#child.connected) this.#child.send(order, () => undefined)
   }
 
   /**
@@ -59,7 +65,7 @@ export class DemoPeer {
     this.#child.on('exit', onExit)
     signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
-    if (this.#child.exitCode !== null) onExit()
+    if (this.#hasEnded) onExit()
     try {
       return await found.promise
     } finally {
@@ -71,7 +77,7 @@ export class DemoPeer {
 
   /** Ends the process at once, as a crash would, and removes its folder. */
   async kill(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+    if (!this.#hasEnded) {
       this.#child.kill('SIGKILL')
       await this.#exited
     }

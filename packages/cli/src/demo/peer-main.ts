@@ -23,7 +23,8 @@ process.on('disconnect', () => {
 })
 
 function report(message: DemoReport): void {
-  if (process.connected) process.send?.(message)
+  // The demo may have ended a moment ago: then `disconnect` is next.
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
 
 function sharesOf(peer: Peer): DemoShare[] {
