@@ -18,7 +18,7 @@ export class MemoryStore extends BaseBlockstore {
   override put(cid: CID, bytes: Parts, options?: AbortOptions): CID | Promise<CID> {
     options?.signal?.throwIfAborted()
     if (!(bytes instanceof Uint8Array)) return this.#gather(cid, bytes, options)
-    this.#blocks.set(blockKey(cid), bytes)
+    this.keep(blockKey(cid), bytes)
     return cid
   }
 
@@ -29,14 +29,19 @@ export class MemoryStore extends BaseBlockstore {
     yield bytes
   }
 
-  /** The block's bytes; undefined where it is not here. */
-  find(cid: CID): Uint8Array | undefined {
-    return this.#blocks.get(blockKey(cid))
+  /** A block's bytes by its key; undefined where it is not here. */
+  find(key: BlockKey): Uint8Array | undefined {
+    return this.#blocks.get(key)
   }
 
-  /** The block's size in bytes; undefined where it is not here. */
+  /** Keeps a block by its key. */
+  keep(key: BlockKey, bytes: Uint8Array): void {
+    this.#blocks.set(key, bytes)
+  }
+
+  /** A block's size in bytes; undefined where it is not here. */
   size(cid: CID): number | undefined {
-    return this.#blocks.get(blockKey(cid))?.byteLength
+    return this.find(blockKey(cid))?.byteLength
   }
 
   override has(cid: CID, options?: AbortOptions): boolean {

@@ -3,6 +3,7 @@ import {
   type AbortOptions,
   type Block,
   blockBytesMax,
+  blockKey,
   type CID,
   type PeerKey,
   peerKey,
@@ -160,13 +161,13 @@ export class ShardswapPeer implements Peer {
       throw new TooLargeError(`block of ${bytes.byteLength} bytes is more than the ${blockBytesMax} that every Bitswap peer takes`)
     }
     verify(cid, bytes)
-    await this.#store.put(cid, bytes)
+    await this.#store.put(cid, bytes, blockKey(cid))
     this.#fetcher.put(cid, bytes)
     this.#server?.blockArrived(cid, bytes.byteLength)
   }
 
   notify(cid: CID): void {
-    const read = async (): Promise<Uint8Array | undefined> => await this.#store.get(cid)
+    const read = async (): Promise<Uint8Array | undefined> => await this.#store.get(cid, blockKey(cid))
     read().then(
       (bytes) => {
         if (bytes === undefined || this.#state !== 'started') return

@@ -1,4 +1,4 @@
-import { readBlock, type CID } from '@shardswap/interface'
+import { type BlockKey, readBlock, type CID } from '@shardswap/interface'
 import type { Blockstore } from 'interface-blockstore'
 import { MemoryStore } from './memory-store.ts'
 import type { LocalBlocks } from './serve/types.ts'
@@ -8,9 +8,9 @@ import type { PeerInit } from './types.ts'
 export interface LocalStore extends LocalBlocks {
   has(cid: CID): Promise<boolean>
   /** As `get`, for blocks that are likely not here. A store in memory says so at once. */
-  find(cid: CID): Uint8Array | undefined | Promise<Uint8Array | undefined>
+  find(cid: CID, key: BlockKey): Uint8Array | undefined | Promise<Uint8Array | undefined>
   /** Resolves once the block is as durable as the store promises; a store in memory answers at once. */
-  put(cid: CID, bytes: Uint8Array): void | Promise<void>
+  put(cid: CID, bytes: Uint8Array, key: BlockKey): void | Promise<void>
 }
 
 function isMissing(error: unknown): boolean {
@@ -48,14 +48,14 @@ export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore'
 }
 
 function inMemory(store: MemoryStore): LocalStore {
-  const find = (cid: CID): Uint8Array | undefined => store.find(cid)
+  const find = (_cid: CID, key: BlockKey): Uint8Array | undefined => store.find(key)
   return {
     get: find,
     find,
     has: async (cid) => store.has(cid),
-    size: (cid) => store.size(cid),
-    put: (cid, bytes) => {
-      store.put(cid, bytes)
+    size: (_cid, key) => store.find(key)?.byteLength,
+    put: (_cid, bytes, key) => {
+      store.keep(key, bytes)
     }
   }
 }

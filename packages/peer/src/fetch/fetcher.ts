@@ -231,7 +231,7 @@ export class Fetcher {
   #lookUp(entry: Entry): void {
     let found: ReturnType<LocalStore['find']>
     try {
-      found = this.#ports.store.find(entry.cid)
+      found = this.#ports.store.find(entry.cid, entry.key)
     } catch (error) {
       this.#fail(entry, error)
       return
@@ -334,7 +334,7 @@ export class Fetcher {
     entry.state = 'storing'
     let stored: void | Promise<void>
     try {
-      stored = this.#ports.store.put(entry.cid, bytes)
+      stored = this.#ports.store.put(entry.cid, bytes, entry.key)
     } catch (error) {
       this.#fail(entry, error)
       return

@@ -159,7 +159,7 @@ export class Server {
   /** A store that cannot say has nothing to serve; the client asks another peer. */
   #size(want: Want): Size | Promise<Size> {
     try {
-      const size = this.#ports.store.size(want.cid)
+      const size = this.#ports.store.size(want.cid, want.blockKey)
       return size instanceof Promise ? size.catch(() => undefined) : size
     } catch {
       return undefined
@@ -217,7 +217,7 @@ export class Server {
 
   #block(want: Want): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     try {
-      const block = this.#ports.store.get(want.cid)
+      const block = this.#ports.store.get(want.cid, want.blockKey)
       return block instanceof Promise ? block.catch(() => undefined) : block
     } catch {
       return undefined

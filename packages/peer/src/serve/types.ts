@@ -1,12 +1,12 @@
-import type { CID, PeerKey } from '@shardswap/interface'
+import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
 import type { OutgoingMessage } from '@shardswap/protocol'
 
-/** The blocks that we have. Both answers are about the local store only, never the network; one in memory gives them at once. */
+/** The blocks that we have. Both answers are about the local store only, never the network; one in memory gives them at once. `key` is the CID's. */
 export interface LocalBlocks {
   /** Bytes of a block, or undefined where it is not here. */
-  size(cid: CID): number | undefined | Promise<number | undefined>
+  size(cid: CID, key: BlockKey): number | undefined | Promise<number | undefined>
   /** A verified block, or undefined where it is not here (or what is here is corrupt). */
-  get(cid: CID): Uint8Array | undefined | Promise<Uint8Array | undefined>
+  get(cid: CID, key: BlockKey): Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
 /** The way out to one peer. */
