@@ -13,8 +13,13 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   if (set === undefined) {
     const waiting = new Set<() => void>()
     const listener = (): void => {
+      for (const each of waiting) {
+        waiting.delete(each)
+        each()
+      }
+      // A signal that has fired may live on: it must not keep those who waited.
       callbacks.delete(signal)
-      for (const each of waiting) each()
+      listeners.delete(signal)
     }
     set = waiting
     callbacks.set(signal, waiting)
@@ -31,6 +36,7 @@ export function offAbort(signal: AbortSignal, callback: () => void): void {
   if (set === undefined || !set.delete(callback) || set.size > 0) return
   callbacks.delete(signal)
   const listener = listeners.get(signal)
+  listeners.delete(signal)
   if (listener !== undefined) signal.removeEventListener('abort', listener)
 }
 
