@@ -27,7 +27,7 @@ export interface PeerLimits extends BrokerLimits, SessionLimits {
   readonly openStreamTriesMax: number
   /** How long a connection may answer nothing to what was said on it before it is tried by opening a stream. */
   readonly silentMs: number
-  /** How often a peer whose connection was closed as dead is dialled again, while anything is wanted. */
+  /** How often a peer whose connection was closed as dead, or cut while wants stood there, is dialled again, while anything is wanted. */
   readonly redialTriesMax: number
   /** Wait before the second of these dials; it doubles, up to a minute. */
   readonly redialDelayMs: number

@@ -6,6 +6,7 @@ import type { PeerLimits } from '../limits.ts'
 import { FrameReader } from './frame-reader.ts'
 import { ConnectionHealth } from './health.ts'
 import { PeerLink } from './link.ts'
+import { wasHungUp } from './hung-up.ts'
 import { Redials } from './redials.ts'
 
 /** What the network tells the exchange. */
@@ -44,6 +45,8 @@ export class Network {
   readonly #peers = new Map<PeerKey, RemotePeer>()
   readonly #health: ConnectionHealth
   readonly #redials: Redials
+  /** Connections that we closed as dead. */
+  readonly #dead = new WeakSet<Connection>()
   #sweep: NodeJS.Timeout | undefined
   #started = false
   /** The node's handlers are ours: where they are another peer's, they stay. */
@@ -140,8 +143,13 @@ export class Network {
     const id = event.detail.remotePeer
     const peer = this.#peers.get(peerKey(id))
     if (peer === undefined) return
-    if (!this.#libp2p.getConnections(id).some((connection) => connection.status === 'open' && isUsable(connection))) this.#part(peer)
-    else peer.link.retell()
+    if (this.#libp2p.getConnections(id).some((connection) => connection.status === 'open' && isUsable(connection))) {
+      peer.link.retell()
+      return
+    }
+    const isOwing = this.#events.standingAt(peer.key).length > 0
+    this.#part(peer)
+    if (isOwing && !wasHungUp(event.detail) && !this.#dead.has(event.detail)) this.#redials.lost(id, dialledAddr([event.detail]))
   }
 
   async #meetAgain(connection: Connection): Promise<void> {
@@ -222,6 +230,7 @@ export class Network {
   /** Closing it in good order would need the other side. */
   #onDead(connection: Connection): void {
     this.#log('connection %s to %p opens no stream any more: it is closed', connection.id, connection.remotePeer)
+    this.#dead.add(connection)
     connection.abort(new Error('the connection opens no stream any more'))
     const { remotePeer } = connection
     if (this.#peers.has(peerKey(remotePeer))) return

@@ -22,7 +22,7 @@ const redialDelayMaxMs = 60_000
 const redialForgetMs = 60_000
 
 /**
- * Dials peers whose connections we closed as dead, as long as somebody wants
+ * Dials peers whose connections we closed as dead, or the network cut while wants stood there, as long as somebody wants
  * something: at once, then after `redialDelayMs`, doubling up to a minute,
  * `redialTriesMax` times. A peer that comes back and is lost again goes on where
  * it stood, so that one which answers dials alone is not dialled for ever.

@@ -107,6 +107,8 @@ export class Pair {
 export class Relay {
   readonly pairs: Pair[] = []
   readonly address: string
+  /** Called with each connection, before anything passes. */
+  onPair: (pair: Pair) => void = () => {}
   readonly #server: Server
 
   private constructor(server: Server, address: string) {
@@ -125,6 +127,7 @@ export class Relay {
     server.on('connection', (near) => {
       const pair = new Pair(near, connect(port, '127.0.0.1'), delayMs)
       relay.pairs.push(pair)
+      relay.onPair(pair)
       near.on('end', () => pair.far.end())
       pair.far.on('end', () => near.end())
     })
