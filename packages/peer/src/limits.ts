@@ -27,7 +27,7 @@ export interface PeerLimits extends BrokerLimits, SessionLimits {
   readonly openStreamTriesMax: number
   /** How long a connection may answer nothing to what was said on it before it is tried by opening a stream. */
   readonly silentMs: number
-  /** How often a peer whose connection was closed as dead, or cut while wants stood there, is dialled again, while anything is wanted. */
+  /** How often a peer whose connection was closed as dead, or cut while wants stood there, is dialled again, while anything is wanted; 0: never. */
   readonly redialTriesMax: number
   /** Wait before the second of these dials; it doubles, up to a minute. */
   readonly redialDelayMs: number
@@ -59,8 +59,9 @@ export const defaultLimits: PeerLimits = {
 export function peerLimits(changes: Partial<PeerLimits> = {}): PeerLimits {
   const limits = { ...defaultLimits, ...changes }
   for (const [name, value] of Object.entries(limits)) {
-    if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) {
-      throw new InvalidParametersError(`limit ${name} must be a finite number of at least 1, not ${String(value)}`)
+    const least = name === 'redialTriesMax' ? 0 : 1
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < least) {
+      throw new InvalidParametersError(`limit ${name} must be a finite number of at least ${least}, not ${String(value)}`)
     }
   }
   if (limits.queueWantsMax > wantsPerPeerMax) {
