@@ -17,6 +17,8 @@ export class Lines {
   readonly #freed = new Set<PeerQueue>()
   /** Somebody found no space since the bytes over all peers were used up. */
   #isUsedUp = false
+  /** Somebody in line at a queue with space waits for bytes over all peers: what comes free is theirs. */
+  #isOwed = false
   #turnAt: PeerQueue | undefined
 
   constructor(limits: BrokerLimits, inFlight: InFlight) {
@@ -34,7 +36,7 @@ export class Lines {
   /** `besides`: bytes that go to other peers with it. */
   hasSpace(member: Member, queue: PeerQueue, bytes: number, besides = 0): boolean {
     if (!queue.fits(bytes) || !this.#fitsAll(bytes, besides)) return false
-    return queue.line.size === 0 || queue.turn === member
+    return queue.turn === member || (queue.line.size === 0 && !this.#isOwed)
   }
 
   join(member: Member, queue: PeerQueue): void {
@@ -74,7 +76,11 @@ export class Lines {
         this.#freed.delete(queue)
         continue
       }
-      if (!this.#fitsAll(member.session.nextBytes)) return undefined
+      this.#isOwed = !this.#fitsAll(member.session.nextBytes)
+      if (this.#isOwed) return undefined
+      // Each queue has its turn at what is free over all of them.
+      this.#freed.delete(queue)
+      this.#freed.add(queue)
       queue.line.delete(member)
       if (queue.line.size === 0) this.#lined.delete(queue)
       queue.turn = member
@@ -82,6 +88,7 @@ export class Lines {
       member.session.spaceAt(queue.key)
       return member
     }
+    this.#isOwed = false
     return undefined
   }
 

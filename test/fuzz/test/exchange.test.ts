@@ -11,6 +11,7 @@ const kept: readonly { readonly seed: number; readonly what: string }[] = [
   { seed: 1659, what: 'let more stand at a peer than its queue may hold' },
   { seed: 11772, what: 'asked for the same again and again' },
   { seed: 680, what: 'asked for the same again and again' },
+  { seed: 1185352, what: 'gave what came free over all peers to a silent one, before those in line for it' },
   { seed: 1247, what: 'had more in flight over all peers than it may' }
 ]
 
