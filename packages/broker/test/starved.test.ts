@@ -106,3 +106,30 @@ describe('the first wave to peers with an older protocol', () => {
     expect(broker.gauges().inFlightBytes).toBe(2 * 256 * 1024)
   })
 })
+
+describe('wants that nobody has, beside a provider that is silent', () => {
+  const others = Array.from({ length: 5 }, (_, i) => peerKey(`other${i}`))
+
+  /** When a peer that denies the want is asked for it, in whole seconds, while A rests and wakes again and again. */
+  function askedAt(): number[] {
+    // Without probes, which have a time of their own (B7).
+    const broker = scene({ peers: [A], limits: { giveUpMs: 1e9, probeStartMs: 1e9 } })
+    want(broker, 0, 1)
+    broker.decide(0)
+    broker.receiveBlock(A, at(0).key, 300_000, 10)
+    for (const peer of others) broker.connectPeer(peer, true, 10)
+    want(broker, 1, 2, 10)
+    const seconds: number[] = []
+    for (let nowMs = 20; nowMs < 200_000; nowMs += 10) {
+      const asked = asks(broker.tick(nowMs))
+      const denying = others.filter((peer) => asked.some((line) => line.endsWith(` ${peer}`)))
+      for (const peer of denying) broker.receivePresence(peer, at(1).key, 'dont-have', nowMs)
+      if (denying.length > 0) seconds.push(Math.floor(nowMs / 1000))
+    }
+    return seconds
+  }
+
+  it('are asked of the others again after 5, 10, 20, 40 and 60 s, however often that one has rested', () => {
+    expect(askedAt()).toEqual([0, 5, 15, 35, 75, 135, 195])
+  })
+})

@@ -108,7 +108,7 @@ export class Discovery {
    */
   look(want: Want, isFirst: boolean, hasSpaceAt: (peer: PeerView, others?: number) => boolean, nowMs: number): Ask[] | 'full' {
     const count = Math.min(this.#limits.waveStartPeers * 2 ** want.waves, this.#limits.waveMaxPeers)
-    const open = this.#walk(2 * count + 2, (peer) => this.isOpen(want.block, peer, nowMs))
+    const open = this.#walk(2 * count + 2, (peer) => this.isOpen(want.block, peer, nowMs, want.deniedUntilMs))
     const asks: Ask[] = []
     let blocks = 0
     for (const peer of open) {
@@ -204,13 +204,13 @@ export class Discovery {
     for (const { peer } of asks) if (this.#asked.size < askedMax) this.#asked.set(peer.key, Number.POSITIVE_INFINITY)
   }
 
-  /** Whether a peer may be asked for a block now: nothing is out at it, and what it last said is long ago. */
-  isOpen(block: BlockView, peer: PeerView, nowMs: number): boolean {
+  /** Whether a peer may be asked for a block now: nothing is out at it, and what it last said is long ago; a denial stands until `deniedUntilMs`. */
+  isOpen(block: BlockView, peer: PeerView, nowMs: number, deniedUntilMs = Number.NEGATIVE_INFINITY): boolean {
     if (!this.allows(peer.key) || !peer.isUsable(nowMs) || this.#candidates.isResting(peer.key)) return false
     const stance = block.stances.get(peer.key)
     if (stance === undefined) return true
     if (stance.phase === 'timed-out') return nowMs - stance.sinceMs >= stance.restMs
-    return stance.phase === 'dont-have' && nowMs - stance.sinceMs >= this.#limits.askAgainMs
+    return stance.phase === 'dont-have' && nowMs >= deniedUntilMs && nowMs - stance.sinceMs >= this.#limits.askAgainMs
   }
 
   /** Up to `count` of the connected peers that fit, from a random one on. */

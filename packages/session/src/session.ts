@@ -10,7 +10,7 @@ import { BlockSizes } from './sizes.ts'
 import { Space } from './space.ts'
 import { Turns } from './turns.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
-import { askAgainAtMs, asksOut, potentialOf, type Want } from './want.ts'
+import { asksOut, exhaust, potentialOf, type Want } from './want.ts'
 import { isPromised, Wants } from './wants.ts'
 
 /** One line that a session wants to have sent. */
@@ -144,6 +144,7 @@ export class Session {
       deferred: false,
       waves: 0,
       exhaustions: 0,
+      deniedUntilMs: Number.NEGATIVE_INFINITY,
       quietSinceMs: nowMs
     }
     this.#wants.add(want)
@@ -433,7 +434,7 @@ export class Session {
 
   /** There is one peer in all: whether it has a block shows as soon by asking for the block itself. */
   #askLone(want: Want, peer: PeerView, nowMs: number): Decision | 'next' | 'stalled' {
-    if (!this.#discovery.isOpen(want.block, peer, nowMs)) {
+    if (!this.#discovery.isOpen(want.block, peer, nowMs, want.deniedUntilMs)) {
       this.#exhaust(want, nowMs)
       return 'next'
     }
@@ -441,9 +442,7 @@ export class Session {
   }
 
   #exhaust(want: Want, nowMs: number): void {
-    const untilMs = askAgainAtMs(want, this.#limits.askAgainMs, nowMs)
-    want.exhaustions += 1
-    want.waves = 0
+    const untilMs = exhaust(want, this.#limits.askAgainMs, nowMs)
     this.#wants.move(want, { phase: 'exhausted', untilMs })
     this.#wakeBy(untilMs)
     this.#search.exhausted()

@@ -24,8 +24,10 @@ export interface Want {
   deferred: boolean
   /** Waves of want-haves for it so far; each is twice as large. */
   waves: number
-  /** How often it was exhausted; spaces the next asking out. */
+  /** How often all were asked in vain; spaces the next asking out. */
   exhaustions: number
+  /** Who denied it is not asked again before, whoever else is. */
+  deniedUntilMs: number
   /** Nothing went on for it since. */
   quietSinceMs: number
 }
@@ -50,9 +52,15 @@ export function heapKeyOf(want: Want): number {
 
 const askAgainMaxMs = 60_000
 
-/** When a want that nobody has is asked for again: later each time, but once a peer has rested for it (B20) it is asked. */
-export function askAgainAtMs(want: Want, askAgainMs: number, nowMs: number): number {
-  let atMs = nowMs + Math.min(askAgainMs * 2 ** Math.min(want.exhaustions, 10), askAgainMaxMs)
+/** Nobody is left to ask. Returns when somebody is: those who denied it, later each time; sooner a peer that has rested for it (B20). */
+export function exhaust(want: Want, askAgainMs: number, nowMs: number): number {
+  // A peer that comes or has rested was asked as well: that is no reason to ask the others again.
+  if (nowMs >= want.deniedUntilMs) {
+    want.deniedUntilMs = nowMs + Math.min(askAgainMs * 2 ** Math.min(want.exhaustions, 10), askAgainMaxMs)
+    want.exhaustions += 1
+  }
+  want.waves = 0
+  let atMs = want.deniedUntilMs
   for (const { phase, sinceMs, restMs } of want.block.stances.values()) {
     const restedMs = sinceMs + restMs + 1
     if (phase === 'timed-out' && restedMs > nowMs) atMs = Math.min(atMs, restedMs)

@@ -67,7 +67,16 @@ export function stand(of: TestBlock, at: PeerView, phase: Phase, more: Partial<S
 }
 
 export function want(of: BlockView, turn = 0): Want {
-  return { block: of, turn, state: { phase: 'in-flight' }, deferred: false, waves: 0, exhaustions: 0, quietSinceMs: 0 }
+  return {
+    block: of,
+    turn,
+    state: { phase: 'in-flight' },
+    deferred: false,
+    waves: 0,
+    exhaustions: 0,
+    deniedUntilMs: Number.NEGATIVE_INFINITY,
+    quietSinceMs: 0
+  }
 }
 
 /** Ports of a broker in which every queue has space. */
