@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import type { MultiaddrConnection, Transport, Upgrader } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
 
-/** What is gathered leaves at once from so many bytes on: about what one encrypted frame holds. */
+/** What is gathered leaves at once from so many bytes on: half of what one encrypted frame holds. */
 export const gatheredBytesMax = 32 * 1024
 
 /** What libp2p's TCP connections are made of, beyond what their interface shows. */

@@ -171,8 +171,11 @@ export class Server {
     // What a store in memory gave within the loop is seen by its next round.
     if (this.#isPumping) return
     this.#isPumping = true
-    this.#serveAll()
-    this.#isPumping = false
+    try {
+      this.#serveAll()
+    } finally {
+      this.#isPumping = false
+    }
   }
 
   #serveAll(): void {
