@@ -17,6 +17,11 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && error.name === 'NotFoundError'
 }
 
+/** What somebody else's store answers: their promises may be of any kind. */
+function settled<T>(value: T | PromiseLike<T>): T | Promise<T> {
+  return typeof value === 'object' && value !== null && 'then' in value ? Promise.resolve(value) : value
+}
+
 /** Fits any interface-blockstore; one with `size(cid)` is asked for sizes instead of reading blocks. */
 export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore']>): LocalStore {
   if (store instanceof MemoryStore) return inMemory(store)
@@ -39,9 +44,9 @@ export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore'
       if (typeof here === 'boolean') return here ? get(cid) : undefined
       return here.then(async (isHere) => (isHere ? await get(cid) : undefined))
     },
-    size: (cid) => (store.size === undefined ? sizeByReading(cid) : store.size(cid)),
+    size: (cid) => (store.size === undefined ? sizeByReading(cid) : settled(store.size(cid))),
     put: (cid, bytes) => {
-      const stored = store.put(cid, bytes)
+      const stored = settled(store.put(cid, bytes))
       return stored instanceof Promise ? stored.then(() => undefined) : undefined
     }
   }

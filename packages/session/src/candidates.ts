@@ -110,11 +110,11 @@ export class Candidates {
     return this.#list[index]
   }
 
-  /** In place of the least of those with nothing to do, where the session knows as many as it may; undefined where there is none. */
-  add(peer: PeerView, hit: number): Candidate | undefined {
+  /** In place of the least of those with nothing to do, where the session knows as many as it may; undefined where there is none. `isAsked`: a want-block is out there, and counts in any case. */
+  add(peer: PeerView, hit: number, isAsked = false): Candidate | undefined {
     const known = this.#byPeer.get(peer.key)
     if (known !== undefined) return known
-    if (this.#list.length >= this.#limits.candidatesMax && !this.#removeLeast()) return undefined
+    if (this.#list.length >= this.#limits.candidatesMax && !this.#removeLeast() && !isAsked) return undefined
     const candidate = new Candidate(peer, this.#list.length, hit, this.#median(), this.#limits)
     this.#byPeer.set(peer.key, candidate)
     this.#list.push(candidate)

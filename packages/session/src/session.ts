@@ -210,7 +210,7 @@ export class Session {
   sentBlock(peer: PeerView): void {
     // A copy that another session left may be at a peer that this one must not ask.
     const isAllowed = this.#discovery.allows(peer.key)
-    const candidate = isAllowed ? (this.#candidates.get(peer.key) ?? this.#candidates.add(peer, 0)) : undefined
+    const candidate = isAllowed ? (this.#candidates.get(peer.key) ?? this.#candidates.add(peer, 0, true)) : undefined
     this.#inFlight += 1
     if (candidate === undefined) return
     candidate.inFlight += 1
@@ -219,10 +219,11 @@ export class Session {
     if (!candidate.waiting && candidate.inFlight < candidate.limit) this.#turns.next(candidate)
   }
 
-  /** A want-block of this session is no longer out at the peer, whatever became of it. */
+  /** A want-block of this session is no longer out at the peer, whatever became of it. With the last one, nobody is sooner than those held back. */
   freedBlock(peer: PeerKey): void {
     this.#inFlight -= 1
     assert(this.#inFlight >= 0, 'no want-block is freed twice')
+    if (this.#inFlight === 0) this.#turns.release()
     const candidate = this.#candidates.get(peer)
     if (candidate === undefined || candidate.inFlight === 0) return
     candidate.inFlight -= 1

@@ -246,6 +246,8 @@ describe('the choice of a peer', () => {
     candidates.get(third!.key)!.inFlight = 1
     expect(candidates.add(fourth!, 1)).toBe(undefined)
     expect(candidates.size).toBe(2)
+    // What is out there must count, else its peer's limit would not hold.
+    expect(candidates.add(fourth!, 0, true)?.peer).toBe(fourth)
   })
 
   it('holds nobody back for those who are not at work', () => {

@@ -316,7 +316,8 @@ class Walk<C, V> {
   #getNow(cid: CID): Promise<Uint8Array> {
     try {
       throwIfAborted(this.#abort.signal)
-      return this.#options.source.get(cid, this.#getOptions)
+      // One that answers without a promise is none by its type, but costs nothing to bear with.
+      return Promise.resolve(this.#options.source.get(cid, this.#getOptions))
     } catch (error) {
       return Promise.reject(asError(error))
     }
