@@ -261,7 +261,7 @@ export class Session {
     this.#meet(peer, 1)
   }
 
-  /** A want-block of this session had its time at a peer (B15, B17). */
+  /** A want-block of this session had its time at a peer (B15, B17). What waits for space at one that rests is looked for elsewhere. */
   timedOut(key: BlockKey, peer: PeerKey, sentAtMs: number, nowMs: number): void {
     this.#potential.lacked()
     const candidate = this.#candidates.get(peer)
@@ -269,12 +269,12 @@ export class Session {
     this.#candidates.timeOut(candidate, sentAtMs, nowMs)
     this.#turns.release()
     if (candidate.restUntilMs <= nowMs) return
-    // What waits for space at it is looked for elsewhere.
     this.#turns.end(candidate)
     this.#wakeBy(candidate.restUntilMs)
     const want = this.#wants.get(key)
-    // Where nobody else is awake, each want has its turn, in an order by chance: the peer may have others.
-    if (want !== undefined && this.#candidates.awakeLikely === 0)
+    // What fails where nobody else is awake, or once more at one peer, has a later turn, by chance: the peer may have others.
+    const isAgain = (want?.block.stances.get(peer)?.restMs ?? 0) > 0
+    if (want !== undefined && (isAgain || this.#candidates.awakeLikely === 0))
       want.turn = this.#nextTurn++ + Math.floor(this.#random.next() * this.#wants.size)
   }
 

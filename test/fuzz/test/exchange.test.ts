@@ -12,14 +12,13 @@ const kept: readonly { readonly seed: number; readonly what: string }[] = [
   { seed: 11772, what: 'asked for the same again and again' },
   { seed: 680, what: 'asked for the same again and again' },
   { seed: 1185352, what: 'gave what came free over all peers to a silent one, before those in line for it' },
+  { seed: 3025124, what: 'asked a peer that rests for one want alone, each time that it was back' },
   { seed: 1247, what: 'had more in flight over all peers than it may' }
 ]
 
 describe('the exchange core, through any events in any order', () => {
   it('keeps its limits, loses no want that somebody can fill, and leaves nothing behind', () => {
-    const seed = Math.floor(Math.random() * 2 ** 31)
-    console.log(`exchange fuzz from seed ${seed}`)
-    const failure = fuzzExchange(seed, 1000)
+    const failure = fuzzExchange(1, 1500)
     expect(failure === undefined ? undefined : `${failure.how}: ${exchangeReplayCommand(failure.seed)}`).toBeUndefined()
   })
 
