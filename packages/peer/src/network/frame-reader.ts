@@ -1,6 +1,7 @@
 import { asError } from '@shardswap/interface'
 import { FrameDecoder } from '@shardswap/protocol'
 import type { Stream } from '@libp2p/interface'
+import { openWindow } from './open-window.ts'
 
 export interface FrameReaderPorts {
   /** Bytes arrived, of whole messages or parts of one; told after those messages. */
@@ -30,6 +31,7 @@ export class FrameReader {
     this.#ports = ports
     this.#decoder = new FrameDecoder()
     stream.maxReadBufferLength = Math.max(stream.maxReadBufferLength, readBufferBytesMax)
+    openWindow(stream)
     stream.addEventListener('close', this.#onClose)
     stream.addEventListener('end', this.#onEnd)
     // Last, for what arrived before is handed out as soon as somebody listens.
