@@ -70,14 +70,11 @@ export async function readBlock(store: ReadableStore, cid: CID, options?: AbortO
 function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const first = chunks[0]
   if (chunks.length === 1 && first !== undefined) return first
-  return joinBytes(
-    chunks,
-    chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0)
-  )
+  return joinBytes(chunks)
 }
 
-/** Copies parts of `length` bytes in all behind each other. */
-export function joinBytes(parts: readonly Uint8Array[], length: number): Uint8Array {
+/** Copies parts behind each other; `length` is what they are in all, in bytes, for those who have counted it. */
+export function joinBytes(parts: readonly Uint8Array[], length = parts.reduce((sum, part) => sum + part.byteLength, 0)): Uint8Array {
   const bytes = new Uint8Array(length)
   let offset = 0
   for (const part of parts) {

@@ -64,8 +64,7 @@ export class MemoryStore extends BaseBlockstore {
   async #gather(cid: CID, bytes: Exclude<Parts, Uint8Array>, options?: AbortOptions): Promise<CID> {
     const parts: Uint8Array[] = []
     for await (const part of bytes) parts.push(part)
-    const length = parts.reduce((sum, part) => sum + part.byteLength, 0)
-    return this.put(cid, joinBytes(parts, length), options)
+    return this.put(cid, joinBytes(parts), options)
   }
 }
 

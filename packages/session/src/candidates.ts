@@ -77,16 +77,18 @@ export class Candidates {
 
   /** Those that had something and do not rest. */
   get awakeProviders(): number {
-    let asleep = 0
-    for (const { hit } of this.#resting) asleep += Number(hit > 0)
-    return this.#providers - asleep
+    return this.#providers - this.#countResting(isProvider)
   }
 
   /** Those that may be asked for a block of which nothing is known, and do not rest. */
   get awakeLikely(): number {
-    let asleep = 0
-    for (const candidate of this.#resting) asleep += Number(isLikely(candidate))
-    return this.#likely - asleep
+    return this.#likely - this.#countResting(isLikely)
+  }
+
+  #countResting(fits: (candidate: Candidate) => boolean): number {
+    let count = 0
+    for (const candidate of this.#resting) count += Number(fits(candidate))
+    return count
   }
 
   /** It was silent again and again, and is asked for nothing before its time. */
@@ -119,7 +121,7 @@ export class Candidates {
     this.#byPeer.set(peer.key, candidate)
     this.#list.push(candidate)
     if (isLikely(candidate)) this.#likely += 1
-    if (candidate.hit > 0) this.#providers += 1
+    if (isProvider(candidate)) this.#providers += 1
     this.refresh(candidate)
     return candidate
   }
@@ -144,7 +146,7 @@ export class Candidates {
     this.#resting.delete(candidate)
     this.#held.delete(candidate)
     if (isLikely(candidate)) this.#likely -= 1
-    if (candidate.hit > 0) this.#providers -= 1
+    if (isProvider(candidate)) this.#providers -= 1
     if (last === undefined) return
     this.#tree.set(last.index, 0)
     if (last === candidate) return
@@ -206,10 +208,10 @@ export class Candidates {
   /** The candidate answered whether it has a block. */
   answer(candidate: Candidate, has: boolean): void {
     const wasLikely = isLikely(candidate)
-    const wasProvider = candidate.hit > 0
+    const wasProvider = isProvider(candidate)
     candidate.answer(has)
     this.#likely += Number(isLikely(candidate)) - Number(wasLikely)
-    this.#providers += Number(candidate.hit > 0) - Number(wasProvider)
+    this.#providers += Number(isProvider(candidate)) - Number(wasProvider)
     this.refresh(candidate)
   }
 
@@ -395,6 +397,11 @@ interface Known {
   likely: number
   /** Whether one that may have it has no space. */
   full: boolean
+}
+
+/** It had something. */
+function isProvider(candidate: Candidate): boolean {
+  return candidate.hit > 0
 }
 
 function isLikely(candidate: Candidate): boolean {

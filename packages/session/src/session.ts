@@ -209,8 +209,7 @@ export class Session {
   /** The broker put a want-block of this session into the peer's queue. */
   sentBlock(peer: PeerView): void {
     // A copy that another session left may be at a peer that this one must not ask.
-    const isAllowed = this.#discovery.allows(peer.key)
-    const candidate = isAllowed ? (this.#candidates.get(peer.key) ?? this.#candidates.add(peer, 0, true)) : undefined
+    const candidate = this.#discovery.allows(peer.key) ? this.#candidates.add(peer, 0, true) : undefined
     this.#inFlight += 1
     if (candidate === undefined) return
     candidate.inFlight += 1
@@ -362,9 +361,8 @@ export class Session {
   #place(want: Want, nowMs: number): Decision | 'next' | 'stalled' {
     const { block } = want
     this.#space.blockBytes = this.sizes.expected(block.cid)
-    const owner = this.#ownerToTell(want, nowMs)
-    if (owner !== undefined) want.deferred = true
-    if (owner !== undefined) return { kind: 'ask', want, asks: [{ peer: owner, type: 'want-have' }] }
+    const told = this.#tellOwner(want, nowMs)
+    if (told !== undefined) return told
     const older = nowMs - this.#lastProgressMs < lookEveryMs ? undefined : this.#discovery.older(want, this.#space.isAtPeer, nowMs)
     if (older !== undefined) return { kind: 'ask', want, asks: [{ peer: older, type: 'want-block' }] }
     const rest = { bytes: this.#wants.size * this.nextBytes, blockBytes: this.nextBytes, inFlight: this.#inFlight }
@@ -381,13 +379,15 @@ export class Session {
     return 'next'
   }
 
-  /** The partner that is to fetch a block first, where it was not told yet that we want it. */
-  #ownerToTell(want: Want, nowMs: number): PeerView | undefined {
+  /** Tells the partner that is to fetch a block first that we want it, where it was not told yet: the want has a later turn then. */
+  #tellOwner(want: Want, nowMs: number): Decision | undefined {
     if (want.deferred || this.nextBytes <= inlineBytesMax) return undefined
     const owner = this.#partners.ownerOf(want.block.key)
     if (owner === undefined || want.block.stances.has(owner.key) || !owner.isUsable(nowMs) || !owner.hasHaveSpace) return undefined
     // One that has the whole DAG is a provider like others.
-    return this.#candidates.get(owner.key)?.isSure === true ? undefined : owner
+    if (this.#candidates.get(owner.key)?.isSure === true) return undefined
+    want.deferred = true
+    return { kind: 'ask', want, asks: [{ peer: owner, type: 'want-have' }] }
   }
 
   /** What potential is left beside a want-block buys want-haves, where it is not sure that the peer has the block (B10). */
