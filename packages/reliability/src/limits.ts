@@ -1,0 +1,96 @@
+/** How a score becomes a weight in the draw of primaries (P21). */
+export type ShareMap = 'proportional' | 'equal' | 'percentile'
+
+/** Limits and parameters of the judgement of peers: names with their units; each has a line in docs/limits.md. */
+export interface ReliabilityLimits {
+  /** Peers that are remembered. Those that are connected always are. */
+  readonly recordsMax: number
+  /** What one peer's record takes at most, as JSON, in bytes. */
+  readonly recordBytesMax: number
+
+  /** What one more observation leaves of the weight of those before it, in the slow estimate (λ). */
+  readonly forgetting: number
+  /** The weight of the newest observation in the fast estimate. */
+  readonly fastGain: number
+  /** The chance of success of a peer in a pool of which nothing is known. */
+  readonly successPrior: number
+  /** What the pool's rate counts for in a peer's, in observations. */
+  readonly priorObservations: number
+  /** After so long half of what was observed is forgotten, in days. */
+  readonly evidenceHalfLifeDays: number
+  /** The part of the slow estimate in a forecast; the rest is the fast one's. */
+  readonly forecastSlowPart: number
+
+  /** The power of success in the score (k). */
+  readonly successPower: number
+  readonly latencyPower: number
+  readonly uptimePower: number
+  /** Latencies below it are alike, in milliseconds. */
+  readonly latencyAlikeMs: number
+  /** What the pool's uptime counts for in a peer's, in milliseconds. */
+  readonly uptimePriorMs: number
+  /** The score of a peer that is not shut out is never below it. */
+  readonly scoreMin: number
+  /** What a newcomer's score is at most, as a part of the median score of those vetted. */
+  readonly newcomerScorePart: number
+
+  /** Observations that vetting takes. */
+  readonly vettingObservations: number
+  /** The rate of success that vetting takes. */
+  readonly vettingSuccessMin: number
+  /** Below this rate of success a vetted peer is a newcomer again. */
+  readonly vettedSuccessMin: number
+  /** The newcomers' part of the picks for which somebody vetted had space. */
+  readonly newcomerShareMax: number
+  /** Picks of newcomers that may be saved up. */
+  readonly newcomerPicksMax: number
+
+  /** How long a hard failure shuts a peer out, in milliseconds. */
+  readonly shutOutMs: number
+  /** Connected time over which its weight comes back afterwards, in milliseconds. */
+  readonly returnMs: number
+
+  /** Latencies that a percentile takes, of one size or of all. */
+  readonly percentileSamplesMin: number
+  /** No want-block is late before it, in milliseconds. */
+  readonly lateMinMs: number
+  /** When a want-block is late at a peer of which no latency is known, in milliseconds. */
+  readonly lateStartMs: number
+  /** How long the pool's medians stand before they are taken anew, in milliseconds. */
+  readonly poolRefreshMs: number
+  /** A backup's score is at least this part of the upper quartile of the vetted ones' scores. */
+  readonly backupScorePart: number
+}
+
+const hourMs = 60 * 60 * 1000
+const dayMs = 24 * hourMs
+
+export const defaultReliabilityLimits: ReliabilityLimits = {
+  recordsMax: 10_000,
+  recordBytesMax: 8 * 1024,
+  forgetting: 0.98,
+  fastGain: 0.15,
+  successPrior: 0.9,
+  priorObservations: 5,
+  evidenceHalfLifeDays: 7,
+  forecastSlowPart: 0.5,
+  successPower: 4,
+  latencyPower: 0.5,
+  uptimePower: 0.5,
+  latencyAlikeMs: 10,
+  uptimePriorMs: hourMs,
+  scoreMin: 1,
+  newcomerScorePart: 0.5,
+  vettingObservations: 20,
+  vettingSuccessMin: 0.9,
+  vettedSuccessMin: 0.5,
+  newcomerShareMax: 0.05,
+  newcomerPicksMax: 4,
+  shutOutMs: dayMs,
+  returnMs: 7 * dayMs,
+  percentileSamplesMin: 40,
+  lateMinMs: 10,
+  lateStartMs: 1000,
+  poolRefreshMs: 1000,
+  backupScorePart: 0.5
+}
