@@ -1,5 +1,7 @@
 import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
+import type { Role } from '@shardswap/reliability'
 import type { BlockView, Phase, Session, Stance } from '@shardswap/session'
+import type { Counters } from './counters.ts'
 import type { PeerQueue } from './queue.ts'
 import type { SessionId } from './types.ts'
 
@@ -7,6 +9,7 @@ import type { SessionId } from './types.ts'
 export interface Member {
   readonly id: SessionId
   readonly session: Session
+  readonly figures: Counters
 }
 
 /** A block that sessions want, with what stands at peers for it. */
@@ -46,6 +49,10 @@ export interface Copy extends Stance {
   /** Bytes that have to come before its answer, its own included, as far as was known. */
   queuedBytes: number
   owner: Member | undefined
+  /** For `in-flight`: in its turn, or beside another (C5); what was forecast for it, 0 to 1; and from when on it is late, Infinity where that was seen to. */
+  role: Role
+  failChance: number
+  lateMs: number
   /** For `in-flight`: what the peer had delivered when it was asked, in bytes, and whether no more could be in flight with it. */
   deliveredBefore: number
   filledWindow: boolean

@@ -1,11 +1,18 @@
 import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@shardswap/interface'
-import type { Decision, Session, SessionOptions } from '@shardswap/session'
+import type { BackupReason, Outcome, ReliabilityCore } from '@shardswap/reliability'
+import type { SessionOptions } from '@shardswap/session'
+import { Answers } from './answers.ts'
+import { Asking } from './asking.ts'
+import { Backups } from './backups.ts'
 import { type Copy, firstOf, type Member, Wanted } from './blocks.ts'
-import { clearRemote, dropCopy, type InFlight, isStanding, moveCopy, newCopy } from './copies.ts'
-import { countBlock, type Counters, newCounters } from './counters.ts'
+import { Conduct } from './conduct.ts'
+import { dropCopy, type InFlight, moveCopy } from './copies.ts'
+import { countBlock, countDuplicate, type Counters, newCounters } from './counters.ts'
 import { Deadlines, unansweredRestMs } from './deadlines.ts'
+import { indifferent } from './indifferent.ts'
 import type { BrokerLimits } from './limits.ts'
 import { Lines } from './lines.ts'
+import type { BrokerOptions } from './options.ts'
 import { Outbox } from './outbox.ts'
 import { Peers } from './peers.ts'
 import type { PeerQueue } from './queue.ts'
@@ -22,17 +29,6 @@ import type {
   SessionInit,
   Standing
 } from './types.ts'
-
-export interface BrokerOptions {
-  readonly limits: BrokerLimits
-  readonly random: Random
-  /** Makes a session; the broker hands in what it needs of itself. */
-  readonly openSession: (options: Pick<SessionOptions, 'ports' | 'fixedPeers' | 'nowMs' | 'random'>) => Session
-}
-
-interface OpenSession extends Member {
-  readonly figures: Counters
-}
 
 /**
  * The peer broker: one bounded want queue a peer over all sessions, matched
@@ -51,14 +47,19 @@ export class Broker implements ExchangeCore {
   readonly #random: Random
   readonly #makeSession: BrokerOptions['openSession']
   readonly #total: Counters = newCounters()
-  readonly #inFlight: InFlight = { wants: 0, bytes: 0, haves: 0 }
+  readonly #inFlight: InFlight = { wants: 0, bytes: 0, backups: 0, haves: 0 }
+  readonly #reliability: ReliabilityCore
+  readonly #conduct: Conduct
+  readonly #backups: Backups
+  readonly #asking: Asking
+  readonly #answers: Answers
   readonly #peers: Peers
-  readonly #sessions = new Map<SessionId, OpenSession>()
+  readonly #sessions = new Map<SessionId, Member>()
   readonly #blocks = new Map<BlockKey, Wanted>()
   readonly #deadlines: Deadlines
   readonly #lines: Lines
   /** Sessions that may have something to send, in the order of their turns. */
-  readonly #awake = new Set<OpenSession>()
+  readonly #awake = new Set<Member>()
   readonly #outbox: Outbox
   readonly #commands: Command[] = []
   #sessionsLookMs = Number.POSITIVE_INFINITY
@@ -69,10 +70,17 @@ export class Broker implements ExchangeCore {
     this.#limits = options.limits
     this.#random = options.random
     this.#makeSession = options.openSession
+    this.#reliability = options.reliability ?? indifferent
+    this.#conduct = new Conduct(this.#reliability, () => this.#sessions.values())
+    this.#backups = new Backups(this.#reliability, options.limits, this.#inFlight)
     this.#peers = new Peers(options.limits)
     this.#deadlines = new Deadlines(options.limits.timeoutMaxMs)
     this.#lines = new Lines(options.limits, this.#inFlight)
     this.#outbox = new Outbox(options.limits.holdMs, this.#commands)
+    const [total, inFlight, deadlines, outbox] = [this.#total, this.#inFlight, this.#deadlines, this.#outbox]
+    const parts = { limits: options.limits, total, inFlight, deadlines, outbox, reliability: this.#reliability, conduct: this.#conduct }
+    this.#asking = new Asking(parts)
+    this.#answers = new Answers(parts)
   }
 
   get total(): Figures {
@@ -81,13 +89,14 @@ export class Broker implements ExchangeCore {
 
   openSession(id: SessionId, init: SessionInit, nowMs: number): void {
     assert(!this.#sessions.has(id), 'a session is opened once')
-    let member: OpenSession | undefined
+    let member: Member | undefined
     const ports: SessionOptions['ports'] = {
       peers: this.#peers.connected,
       hasSpace: (peer, bytes, besides) => member !== undefined && this.#lines.hasSpace(member, peer as PeerQueue, bytes, besides),
       lineUp: (peer) => {
         if (member !== undefined) this.#lines.join(member, peer as PeerQueue)
       },
+      mayPickNewcomer: () => this.#reliability.mayPickNewcomer(),
       wakeBy: (atMs) => {
         this.#sessionsLookMs = Math.min(this.#sessionsLookMs, atMs)
       }
@@ -101,6 +110,7 @@ export class Broker implements ExchangeCore {
     const member = this.#sessions.get(id)
     if (member === undefined) return
     for (const key of Array.from(member.session.keys())) this.#leaveWant(member, key, nowMs)
+    for (const wanted of this.#backups.graceOf(member)) this.#endBlock(wanted, undefined, nowMs)
     this.#lines.leave(member)
     this.#awake.delete(member)
     this.#sessions.delete(id)
@@ -115,6 +125,7 @@ export class Broker implements ExchangeCore {
       this.#blocks.set(key, wanted)
     }
     if (wanted.members.has(member)) return
+    this.#backups.adopt(wanted, member)
     wanted.members.add(member)
     member.session.add(wanted, nowMs)
     this.#awake.add(member)
@@ -130,6 +141,8 @@ export class Broker implements ExchangeCore {
     queue.supportsHave = supportsHave
     if (queue.isConnected) return
     this.#peers.connect(queue)
+    this.#reliability.peerConnected(key, nowMs)
+    this.#conduct.learn(queue, nowMs)
     if (!queue.isUsable(nowMs)) return
     for (const member of this.#sessions.values()) {
       member.session.peerCame(queue)
@@ -137,14 +150,15 @@ export class Broker implements ExchangeCore {
     }
   }
 
-  disconnectPeer(key: PeerKey, _nowMs: number): void {
+  disconnectPeer(key: PeerKey, nowMs: number): void {
     const queue = this.#peers.get(key)
     if (queue === undefined || !queue.isConnected) return
     this.#peers.disconnect(queue)
     this.#outbox.drop(queue)
     queue.pendingBytes = 0
     queue.timing.pause()
-    this.#forsake(queue)
+    this.#forsake(queue, 'reset', nowMs)
+    this.#reliability.peerDisconnected(key, nowMs)
     this.#peers.forget()
   }
 
@@ -164,7 +178,7 @@ export class Broker implements ExchangeCore {
 
   receiveBytes(key: PeerKey, bytes: number, nowMs: number): void {
     const queue = this.#peers.get(key)
-    queue?.timing.sampleBytes(bytes, queue.inFlight > 0, nowMs)
+    queue?.timing.sampleBytes(bytes, queue.inFlight + queue.backups > 0, nowMs)
   }
 
   receiveTalk(key: PeerKey, bytes: number): void {
@@ -181,22 +195,38 @@ export class Broker implements ExchangeCore {
     const wanted = this.#blocks.get(block)
     if (wanted === undefined) return this.#unwanted(queue, block, bytes, nowMs)
     const copy = wanted.stances.get(key)
+    // Of what came from a backup, its primary alone is still to answer for.
+    if (wanted.members.size === 0 && copy?.phase !== 'in-flight') return this.#unwanted(queue, block, bytes, nowMs)
+    const wasBackup = copy?.phase === 'in-flight' && copy.role === 'backup'
+    const wasPromised = copy?.promised === true
     if (copy?.phase === 'in-flight' || copy?.phase === 'have-asked') {
       if (copy.phase === 'in-flight') queue.timing.deliver(bytes, copy, nowMs)
       queue.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
+      this.#conduct.settle(copy, 'success', nowMs, bytes)
     }
     queue.sizeBlock(bytes)
+    if (wanted.members.size === 0) return this.#completed(copy as Copy, bytes, nowMs)
     countBlock(this.#total, bytes)
     countBlock(queue.figures, bytes)
-    const wasPromised = copy?.promised === true
-    const members = [...wanted.members] as OpenSession[]
+    const members = [...wanted.members]
     this.#endBlock(wanted, key, nowMs)
     for (const member of members) {
       countBlock(member.figures, bytes)
-      member.session.delivered(block, queue, bytes, wasPromised, nowMs)
+      member.session.arrived(block, bytes, nowMs)
+      if (!wasBackup) member.session.completed(queue, wasPromised, nowMs)
       this.#awake.add(member)
     }
     return { kind: 'wanted', cid: wanted.cid, sessions: members.map(({ id }) => id) }
+  }
+
+  /** A primary delivered in time what its backup had brought before: it has the credit (P6), and its copy was one too many. */
+  #completed(copy: Copy, bytes: number, nowMs: number): Arrival {
+    const { wanted, peer, owner, promised } = copy
+    this.#endBlock(wanted, peer.key, nowMs)
+    owner?.session.completed(peer, promised, nowMs)
+    if (owner !== undefined) this.#awake.add(owner)
+    this.#countDuplicate(peer, owner, bytes)
+    return { kind: 'duplicate', isAgain: false }
   }
 
   receivePresence(key: PeerKey, block: BlockKey, presence: 'have' | 'dont-have', nowMs: number): void {
@@ -213,20 +243,21 @@ export class Broker implements ExchangeCore {
       return
     }
     const wasAsked = copy.phase === 'have-asked' || copy.phase === 'in-flight'
-    if (presence === 'have' && !this.#takeHave(copy, nowMs)) return
-    if (presence === 'dont-have' && !this.#takeDontHave(copy, nowMs)) return
-    for (const member of wanted.members as Set<OpenSession>) {
+    if (presence === 'have' && !this.#answers.takeHave(copy, nowMs)) return
+    if (presence === 'dont-have' && !this.#answers.takeDontHave(copy, nowMs)) return
+    for (const member of wanted.members) {
       if (presence === 'dont-have') member.figures.dontHaves += 1
       member.session.answered(block, queue, presence === 'have', wasAsked)
       this.#awake.add(member)
     }
     this.#lines.freed(queue)
+    this.#sweep(wanted, nowMs)
   }
 
   putBlock(key: BlockKey, nowMs: number): void {
     const wanted = this.#blocks.get(key)
     if (wanted === undefined) return
-    const members = [...wanted.members] as OpenSession[]
+    const members = [...wanted.members]
     this.#endBlock(wanted, undefined, nowMs)
     for (const member of members) {
       member.session.remove(key)
@@ -239,8 +270,9 @@ export class Broker implements ExchangeCore {
     this.#total.unaskedBlocks += 1
     queue.figures.unaskedBlocks += 1
     if (!queue.suspect(nowMs)) return false
+    this.#reliability.failedHard(key, nowMs)
     for (const copy of queue.copies.values()) this.#outbox.cancel(copy, nowMs)
-    this.#forsake(queue)
+    this.#forsake(queue, 'withdrawn', nowMs)
     return true
   }
 
@@ -260,7 +292,7 @@ export class Broker implements ExchangeCore {
       // Nobody is awake: what space there is goes to those in line, one want each.
       const next = this.#lines.next()
       if (next === undefined) break
-      this.#turn(next as OpenSession, nowMs)
+      this.#turn(next, nowMs)
       this.#lines.endTurn()
     }
     this.#hasMore = left === 0
@@ -292,7 +324,7 @@ export class Broker implements ExchangeCore {
   session(id: SessionId): SessionFigures | undefined {
     const member = this.#sessions.get(id)
     if (member === undefined) return undefined
-    const { potential, wants, inFlight, knownPeers } = member.session
+    const { potential, wants, inFlight, knownPeers } = member.session.stat()
     return { potential, wants, inFlight, knownPeers, figures: { ...member.figures } }
   }
 
@@ -303,106 +335,45 @@ export class Broker implements ExchangeCore {
   gauges(): Gauges {
     let records = this.#lines.size + this.#outbox.size
     for (const queue of this.#peers.all()) records += queue.copies.size + queue.outbox.size
-    for (const { session } of this.#sessions.values()) records += session.records
+    for (const { session } of this.#sessions.values()) records += session.stat().records
     return {
       peers: this.#peers.size,
       sessions: this.#sessions.size,
-      wants: this.#blocks.size,
+      wants: this.#blocks.size - this.#backups.graces,
       inFlight: this.#inFlight.wants,
       inFlightBytes: this.#inFlight.bytes,
+      backups: this.#inFlight.backups,
       haves: this.#inFlight.haves,
       records
     }
   }
 
   /** One session's turn: one answer of it, carried out (B24). */
-  #turn(member: OpenSession, nowMs: number): void {
-    const decision: Decision | undefined = member.session.decide(nowMs)
-    if (decision === undefined) return
+  #turn(member: Member, nowMs: number): void {
+    const decision = member.session.decide(nowMs)
+    if (decision === undefined) {
+      if (member.session.isEnding) this.#asking.hurry(member, this.#blocks, nowMs)
+      return
+    }
     if (decision.kind === 'search') this.#commands.push({ type: 'find-providers', session: member.id, cid: decision.cid })
     if (decision.kind === 'ask') {
       const wanted = this.#blocks.get(decision.want.block.key)
       assert(wanted !== undefined, 'a session sends only what it wants')
-      for (const { peer, type } of decision.asks) this.#ask(member, wanted, peer as PeerQueue, type, nowMs)
+      for (const ask of decision.asks) {
+        const copy = this.#asking.ask(member, wanted, ask, 'primary', nowMs)
+        if (ask.type === 'want-block') this.#backUp(copy, 'proactive', nowMs)
+      }
       for (const { session } of wanted.members) session.changed(wanted.key)
     }
     this.#awake.add(member)
   }
 
-  #ask(member: OpenSession, wanted: Wanted, queue: PeerQueue, type: 'want-block' | 'want-have', nowMs: number): void {
-    const copy = wanted.stances.get(queue.key) ?? newCopy(wanted, queue)
-    assert(copy.phase !== 'in-flight' && queue.isConnected, 'no want is sent twice to a peer, nor to one that is gone')
-    const figures = [this.#total, queue.figures, member.figures]
-    const bytes = member.session.sizes.expected(wanted.cid)
-    if (type === 'want-block') {
-      this.#recall(wanted, queue, nowMs)
-      const deadlineMs = nowMs + queue.timing.timeoutMs(queue.inFlightBytes + bytes)
-      moveCopy(copy, { phase: 'in-flight', bytes, owner: member, deadlineMs }, this.#inFlight, nowMs)
-      for (const counters of figures) counters.wantBlocksSent += 1
-    } else {
-      moveCopy(copy, { phase: 'have-asked', deadlineMs: nowMs + queue.timing.timeoutMs(queue.inFlightBytes) }, this.#inFlight, nowMs)
-      for (const counters of figures) counters.wantHavesSent += 1
-    }
-    this.#deadlines.watch(copy, nowMs)
-    this.#outbox.ask(queue, type, wanted, nowMs)
-    if (type === 'want-block' && !queue.fits(bytes)) this.#outbox.release(queue)
-  }
-
-  /** Before another peer is asked for a block, those who denied it and would send it later are told not to. */
-  #recall(wanted: Wanted, but: PeerQueue, nowMs: number): void {
-    for (const copy of wanted.stances.values()) {
-      if (!isStanding(copy) || copy.remote !== 'block' || copy.peer === but) continue
-      this.#outbox.cancel(copy, nowMs)
-      clearRemote(copy)
-    }
-  }
-
-  /** A peer said HAVE. Returns whether that changes anything. */
-  #takeHave(copy: Copy, nowMs: number): boolean {
-    if (copy.phase === 'in-flight' || copy.phase === 'have') {
-      copy.promised = true
-      return false
-    }
-    // After a timeout of the block itself the peer rests for it, whatever it says (B20).
-    if (copy.phase === 'timed-out' && copy.failed) return false
-    if (copy.phase === 'have-asked') copy.peer.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
-    moveCopy(copy, { phase: 'have' }, this.#inFlight, nowMs)
-    return true
-  }
-
-  /** A peer said DONT_HAVE. Returns whether that changes anything. */
-  #takeDontHave(copy: Copy, nowMs: number): boolean {
-    const { phase, peer } = copy
-    if (phase === 'timed-out' || phase === 'dont-have') return false
-    if (phase !== 'have') peer.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
-    for (const counters of [this.#total, peer.figures]) counters.dontHaves += 1
-    // What was promised, asked for and then denied is not believed again for a while: a peer that takes turns would keep the want.
-    if (phase === 'in-flight' && copy.promised) {
-      this.#outbox.cancel(copy, nowMs)
-      copy.promised = false
-      this.#fail(copy, nowMs)
-      return true
-    }
-    if (!peer.mayKeepDenied) {
-      this.#outbox.cancel(copy, nowMs)
-      clearRemote(copy)
-    }
-    copy.promised = false
-    moveCopy(copy, { phase: 'dont-have' }, this.#inFlight, nowMs)
-    return true
-  }
-
-  /** A want-block had its time, or its promise was broken. */
-  #fail(copy: Copy, nowMs: number): void {
-    const { peer, wanted } = copy
-    ;(copy.owner as OpenSession).session.timedOut(wanted.key, peer.key, copy.sinceMs, nowMs)
-    copy.failed = true
-    moveCopy(copy, { phase: 'timed-out', restMs: this.#restMs(peer) }, this.#inFlight, nowMs)
-  }
-
-  /** T of B20: five times the peer's smoothed latency. */
-  #restMs(queue: PeerQueue): number {
-    return 5 * (queue.timing.latencyMs ?? this.#limits.timeoutStartMs)
+  /** A second peer is asked for what is in flight at a first one, where one is to be had and the budget lets (C5). */
+  #backUp(copy: Copy, reason: BackupReason, nowMs: number): void {
+    const peer = this.#backups.peerFor(copy, reason, nowMs)
+    if (peer === undefined) return
+    this.#asking.ask(copy.owner as Member, copy.wanted, { peer, type: 'want-block' }, 'backup', nowMs)
+    for (const { session } of copy.wanted.members) session.changed(copy.wanted.key)
   }
 
   /** The deadline of a want-block or want-have is to be looked at. */
@@ -410,63 +381,85 @@ export class Broker implements ExchangeCore {
     const { wanted, peer, phase } = copy
     const isLate = nowMs >= copy.deadlineMs || peer.timing.isQuiet(copy.sinceMs, nowMs)
     if (!isLate || (phase === 'in-flight' && peer.timing.isStillArriving(copy.sequence, copy.sinceMs, nowMs))) {
+      if (this.#backups.isLate(copy, nowMs)) this.#backUp(copy, this.#backups.lateReason(copy), nowMs)
       this.#deadlines.again(copy, nowMs)
       return
     }
     if (phase === 'in-flight') {
-      const owner = copy.owner as OpenSession
+      const owner = copy.owner as Member
       for (const counters of [this.#total, peer.figures, owner.figures]) counters.timeouts += 1
       this.#commands.push({ type: 'timed-out', peer: peer.key, cid: wanted.cid, key: wanted.key })
       this.#outbox.cancel(copy, nowMs)
-      this.#fail(copy, nowMs)
+      this.#answers.fail(copy, copy.promised ? 'silence' : 'timeout', nowMs)
     } else {
       this.#outbox.cancel(copy, nowMs)
       // Who does not even say whether it has a block is asked again later each time, however quick it once was.
-      const restMs = Math.max(this.#restMs(peer), unansweredRestMs(this.#limits.timeoutStartMs, copy.unanswered++))
+      const restMs = Math.max(this.#answers.restMs(peer), unansweredRestMs(this.#limits.timeoutStartMs, copy.unanswered++))
       moveCopy(copy, { phase: 'timed-out', restMs }, this.#inFlight, nowMs)
     }
-    for (const member of wanted.members as Set<OpenSession>) {
+    for (const member of wanted.members) {
       member.session.changed(wanted.key)
       this.#awake.add(member)
     }
     this.#lines.freed(peer)
+    this.#sweep(wanted, nowMs)
   }
 
   /** A session no longer wants a block; the last to go cancels it everywhere. */
-  #leaveWant(member: OpenSession, key: BlockKey, nowMs: number): void {
+  #leaveWant(member: Member, key: BlockKey, nowMs: number): void {
     const wanted = this.#blocks.get(key)
     if (wanted === undefined || !wanted.members.delete(member)) return
-    const heir = firstOf(wanted.members as Set<OpenSession>)
+    const heir = firstOf(wanted.members)
     if (heir === undefined) this.#endBlock(wanted, undefined, nowMs)
     else {
       for (const copy of wanted.stances.values()) {
         if (copy.phase !== 'in-flight' || copy.owner !== member) continue
-        copy.owner = heir
-        member.session.freedBlock(copy.peer.key)
-        heir.session.sentBlock(copy.peer)
+        this.#backups.hand(copy, heir)
       }
     }
     member.session.remove(key)
     this.#awake.add(member)
   }
 
-  /** Nobody wants the block any more: CANCEL to all who keep the want, but the one who delivered it. */
+  /**
+   * Nobody wants the block any more: CANCEL to all who keep the want, but the one who delivered it. Where that was a
+   * backup, a primary that has time left keeps it: it may earn its credit yet (P6).
+   */
   #endBlock(wanted: Wanted, deliveredBy: PeerKey | undefined, nowMs: number): void {
+    const kept = deliveredBy === undefined ? undefined : this.#backups.primaryOf(wanted, deliveredBy)
     for (const copy of wanted.stances.values()) {
-      if (copy.peer.key !== deliveredBy) this.#outbox.cancel(copy, nowMs)
+      if (copy === kept) continue
+      if (copy.peer.key !== deliveredBy) {
+        this.#outbox.cancel(copy, nowMs)
+        this.#conduct.settle(copy, 'withdrawn', nowMs)
+      }
       if (copy.phase === 'have-asked') for (const { session } of wanted.members) session.unheard(copy.peer.key, nowMs)
       dropCopy(copy, this.#inFlight)
       this.#lines.freed(copy.peer)
     }
+    this.#reliability.ended(wanted.key, nowMs)
+    if (kept === undefined) this.#forget(wanted)
+    else this.#backups.keep(wanted)
+  }
+
+  #forget(wanted: Wanted): void {
+    this.#backups.release(wanted)
     this.#blocks.delete(wanted.key)
     this.#deadlines.trim(this.#inFlight.wants + this.#inFlight.haves)
   }
 
+  /** A primary that was left its time after its backup had delivered did not use it. */
+  #sweep(wanted: Wanted, nowMs: number): void {
+    if (wanted.members.size === 0 && wanted.inFlight === 0) this.#endBlock(wanted, undefined, nowMs)
+  }
+
   /** A peer is gone, or gets no more wants: its copies end, and sessions look for others. */
-  #forsake(queue: PeerQueue): void {
+  #forsake(queue: PeerQueue, outcome: Outcome, nowMs: number): void {
     for (const copy of queue.copies.values()) {
+      this.#conduct.settle(copy, outcome, nowMs)
       dropCopy(copy, this.#inFlight)
       for (const { session } of copy.wanted.members) session.changed(copy.wanted.key)
+      this.#sweep(copy.wanted, nowMs)
     }
     this.#lines.close(queue)
     for (const member of this.#sessions.values()) {
@@ -480,10 +473,7 @@ export class Broker implements ExchangeCore {
     const past = queue.past.get(block)
     if (past === undefined) return { kind: 'unasked', shutOut: this.receiveUnasked(queue.key, nowMs) }
     const member = this.#pastSession(queue, block)
-    for (const counters of [this.#total, queue.figures, ...(member === undefined ? [] : [member.figures])]) {
-      counters.duplicateBlocks += 1
-      counters.duplicateBytes += bytes
-    }
+    this.#countDuplicate(queue, member, bytes)
     if (member !== undefined && queue.isUsable(nowMs)) {
       // Small blocks come in place of a HAVE from all who have them: each of them is a provider.
       member.session.duplicated(queue)
@@ -492,8 +482,13 @@ export class Broker implements ExchangeCore {
     return { kind: 'duplicate', isAgain: queue.past.repeat(block) }
   }
 
+  #countDuplicate(queue: PeerQueue, member: Member | undefined, bytes: number): void {
+    for (const counters of [this.#total, queue.figures, member?.figures]) countDuplicate(counters, bytes)
+    this.#reliability.duplicated(queue.key, bytes)
+  }
+
   /** The session that once asked the peer for this block, if it is still open. */
-  #pastSession(queue: PeerQueue, block: BlockKey): OpenSession | undefined {
+  #pastSession(queue: PeerQueue, block: BlockKey): Member | undefined {
     const id = queue.past.get(block)?.session
     return id === undefined ? undefined : this.#sessions.get(id)
   }

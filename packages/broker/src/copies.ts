@@ -1,4 +1,5 @@
 import { assert } from '@shardswap/interface'
+import type { Outcome, Role } from '@shardswap/reliability'
 import { type Copy, firstOf, type Member, type Wanted } from './blocks.ts'
 import type { PeerQueue } from './queue.ts'
 
@@ -7,12 +8,17 @@ export interface InFlight {
   /** Want-blocks, and what they are taken for. */
   wants: number
   bytes: number
+  /** Of want-blocks, those that went to a second peer: they take nobody's space (invariant 7), and are bounded by their budget. */
+  backups: number
   /** Want-haves that are not answered. */
   haves: number
 }
 
+/** Is told what became of each want-block, with the block's bytes where it came. */
+export type Settle = (copy: Copy, outcome: Outcome, nowMs: number, bytes: number) => void
+
 type Next =
-  | { readonly phase: 'in-flight'; readonly bytes: number; readonly owner: Member; readonly deadlineMs: number }
+  | { readonly phase: 'in-flight'; readonly bytes: number; readonly owner: Member; readonly deadlineMs: number; readonly role: Role }
   | { readonly phase: 'have-asked'; readonly deadlineMs: number }
   | { readonly phase: 'have' }
   | { readonly phase: 'dont-have' }
@@ -35,6 +41,9 @@ export function newCopy(wanted: Wanted, peer: PeerQueue): Copy {
     bytes: 0,
     queuedBytes: 0,
     owner: undefined,
+    role: 'primary',
+    failChance: 0,
+    lateMs: Number.POSITIVE_INFINITY,
     deliveredBefore: 0,
     filledWindow: false,
     remote: undefined,
@@ -42,7 +51,10 @@ export function newCopy(wanted: Wanted, peer: PeerQueue): Copy {
   }
 }
 
-/** Moves a copy to a phase and keeps the sums of peer, block and session right: with `dropCopy` the only one to touch them. */
+/**
+ * Moves a copy to a phase and keeps the sums of peer, block and session right: with `dropCopy` the only one to touch
+ * them. What became of a want-block that leaves its phase is the caller's to settle.
+ */
 export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number): void {
   const { wanted, peer } = copy
   if (wanted.stances.get(peer.key) === copy) leave(copy, total)
@@ -53,25 +65,11 @@ export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number)
   copy.phase = next.phase
   copy.sinceMs = nowMs
   if (next.phase === 'in-flight') {
-    copy.remote = 'block'
-    copy.bytes = next.bytes
-    copy.deadlineMs = next.deadlineMs
-    copy.owner = next.owner
-    copy.sequence = peer.nextSequence++
-    copy.queuedBytes = peer.inFlightBytes + next.bytes
-    wanted.inFlight += 1
-    if (peer.inFlight === 0) peer.timing.begin(nowMs)
-    peer.inFlight += 1
-    peer.inFlightBytes += next.bytes
-    copy.deliveredBefore = peer.timing.deliveredBytes
-    copy.filledWindow = !peer.fits(next.bytes)
-    total.wants += 1
-    total.bytes += next.bytes
-    next.owner.session.sentBlock(peer)
+    enter(copy, next, total, nowMs)
   } else if (next.phase === 'have-asked') {
     copy.remote ??= 'have'
     copy.deadlineMs = next.deadlineMs
-    copy.queuedBytes = peer.inFlightBytes
+    copy.queuedBytes = peer.aheadBytes
     wanted.havesAsked += 1
     peer.haves += 1
     total.haves += 1
@@ -86,6 +84,32 @@ export function moveCopy(copy: Copy, next: Next, total: InFlight, nowMs: number)
     copy.remote = undefined
     copy.restMs = next.restMs
   }
+}
+
+function enter(copy: Copy, next: Extract<Next, { phase: 'in-flight' }>, total: InFlight, nowMs: number): void {
+  const { wanted, peer } = copy
+  copy.remote = 'block'
+  copy.bytes = next.bytes
+  copy.deadlineMs = next.deadlineMs
+  copy.owner = next.owner
+  copy.role = next.role
+  copy.sequence = peer.nextSequence++
+  copy.queuedBytes = peer.aheadBytes + next.bytes
+  if (peer.inFlight + peer.backups === 0) peer.timing.begin(nowMs)
+  wanted.inFlight += 1
+  if (next.role === 'backup') {
+    peer.backups += 1
+    peer.backupBytes += next.bytes
+    total.backups += 1
+  } else {
+    peer.inFlight += 1
+    peer.inFlightBytes += next.bytes
+    total.wants += 1
+    total.bytes += next.bytes
+  }
+  copy.deliveredBefore = peer.timing.deliveredBytes
+  copy.filledWindow = !peer.fits(next.bytes)
+  if (next.role === 'primary') next.owner.session.sentBlock(peer)
 }
 
 /** The remote keeps nothing for this copy any more, since it was told so. */
@@ -108,13 +132,19 @@ function leave(copy: Copy, total: InFlight): void {
   const { wanted, peer, phase } = copy
   if (phase === 'in-flight') {
     wanted.inFlight -= 1
-    peer.inFlight -= 1
-    peer.inFlightBytes -= copy.bytes
-    total.wants -= 1
-    total.bytes -= copy.bytes
-    assert(wanted.inFlight >= 0 && peer.inFlight >= 0 && total.wants >= 0, 'no copy leaves twice')
-    if (peer.inFlight === 0) peer.timing.pause()
-    copy.owner?.session.freedBlock(peer.key)
+    if (copy.role === 'backup') {
+      peer.backups -= 1
+      peer.backupBytes -= copy.bytes
+      total.backups -= 1
+    } else {
+      peer.inFlight -= 1
+      peer.inFlightBytes -= copy.bytes
+      total.wants -= 1
+      total.bytes -= copy.bytes
+    }
+    assert(wanted.inFlight >= 0 && peer.inFlight >= 0 && peer.backups >= 0, 'no copy leaves twice')
+    if (peer.inFlight + peer.backups === 0) peer.timing.pause()
+    if (copy.role === 'primary') copy.owner?.session.freedBlock(peer.key)
   } else if (phase === 'have-asked') {
     wanted.havesAsked -= 1
     peer.haves -= 1

@@ -6,6 +6,7 @@ export type Counters = { -readonly [name in keyof Figures]: number }
 export function newCounters(): Counters {
   return {
     wantBlocksSent: 0,
+    backupsSent: 0,
     wantHavesSent: 0,
     blocks: 0,
     bytes: 0,
@@ -21,4 +22,11 @@ export function newCounters(): Counters {
 export function countBlock(counters: Counters, bytes: number): void {
   counters.blocks += 1
   counters.bytes += bytes
+}
+
+/** A block came once more. */
+export function countDuplicate(counters: Counters | undefined, bytes: number): void {
+  if (counters === undefined) return
+  counters.duplicateBlocks += 1
+  counters.duplicateBytes += bytes
 }

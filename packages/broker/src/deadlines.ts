@@ -27,7 +27,7 @@ export class Deadlines {
 
   /** Looks at the copy at its deadline, and before it whether the peer has become quiet. */
   watch(copy: Copy, nowMs: number): void {
-    copy.checkMs = Math.min(copy.deadlineMs, nowMs + this.#quietMs + 1)
+    copy.checkMs = Math.min(copy.deadlineMs, copy.phase === 'in-flight' ? copy.lateMs : Number.POSITIVE_INFINITY, nowMs + this.#quietMs + 1)
     this.#heap.push(copy.checkMs, copy)
   }
 

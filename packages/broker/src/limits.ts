@@ -18,6 +18,8 @@ export interface BrokerLimits {
   readonly windowSlackMs: number
   /** Bytes of want-blocks in flight over all peers: what can arrive at once. */
   readonly inFlightBytesMax: number
+  /** Want-blocks in flight over all peers beside those of their turns; each was paid for from the budget of backups. */
+  readonly backupsInFlightMax: number
   /** How long a peer of which no latency is known may take. */
   readonly timeoutStartMs: number
   /** Bounds of latency and its variation in a deadline, before the bytes asked ahead are added (B15). */
@@ -49,6 +51,7 @@ export const defaultBrokerLimits: BrokerLimits = {
   windowMaxBytes: 16 * MiB,
   windowSlackMs: 30,
   inFlightBytesMax: 64 * MiB,
+  backupsInFlightMax: 64,
   timeoutStartMs: 1000,
   timeoutMinMs: 50,
   timeoutMaxMs: 7000,

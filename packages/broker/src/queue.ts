@@ -27,12 +27,16 @@ export class PeerQueue implements PeerView {
   turn: Member | undefined
   isConnected = false
   supportsHave = true
-  /** From the reliability layer; 1 until there is one. */
+  /** What its score is worth in the draw, and whether it is vetted, as the reliability layer has it. */
   score = 1
+  isVetted = false
   /** Its place among the connected. */
   index = -1
+  /** Want-blocks that it was asked for in its turn: backups take no space of theirs (invariant 7). */
   inFlight = 0
   inFlightBytes = 0
+  backups = 0
+  backupBytes = 0
   haves = 0
   /** Wants that it said DONT_HAVE to and keeps, should it get them later; and those of them that it got. */
   standing = 0
@@ -79,7 +83,17 @@ export class PeerQueue implements PeerView {
 
   /** All that stands at the remote for us. */
   get stands(): number {
-    return this.inFlight + this.haves + this.standing
+    return this.inFlight + this.backups + this.haves + this.standing
+  }
+
+  /** Bytes that have to come before whatever it is asked for next. */
+  get aheadBytes(): number {
+    return this.inFlightBytes + this.backupBytes
+  }
+
+  /** For how long nothing came although something is in flight here. */
+  quietMs(nowMs: number): number {
+    return this.inFlight + this.backups === 0 ? 0 : nowMs - Math.max(this.timing.lastBytesAtMs, this.timing.askedAtMs)
   }
 
   get hasHaveSpace(): boolean {
@@ -133,6 +147,7 @@ export class PeerQueue implements PeerView {
       connected: this.isConnected,
       inFlight: this.inFlight,
       inFlightBytes: this.inFlightBytes,
+      backups: this.backups,
       haves: this.haves,
       limitWants: this.limitWants,
       windowBytes: this.timing.windowBytes(),

@@ -79,6 +79,11 @@ export class Timing {
     this.latencyMs += (latencyMs - this.latencyMs) / 8
   }
 
+  /** When it was last asked while it had nothing in flight; -Infinity before. */
+  get askedAtMs(): number {
+    return this.#askedMs ?? Number.NEGATIVE_INFINITY
+  }
+
   /** It is asked for a block while it has nothing in flight. */
   begin(nowMs: number): void {
     this.#askedMs = nowMs

@@ -43,6 +43,8 @@ export interface Standing {
 /** What was fetched, in all, by one session or from one peer. Bytes are bytes of blocks. */
 export interface Figures {
   readonly wantBlocksSent: number
+  /** Of these, sent beside another that had time left (C5). */
+  readonly backupsSent: number
   readonly wantHavesSent: number
   readonly blocks: number
   readonly bytes: number
@@ -62,6 +64,8 @@ export interface QueueFigures {
   readonly inFlight: number
   /** What they are taken for, in bytes. */
   readonly inFlightBytes: number
+  /** Want-blocks besides, for which another peer was asked first (C5). */
+  readonly backups: number
   /** Want-haves that stand there. */
   readonly haves: number
   /** Want-blocks that may be in flight over all sessions (B15). */
@@ -89,6 +93,8 @@ export interface Gauges {
   readonly wants: number
   readonly inFlight: number
   readonly inFlightBytes: number
+  /** Want-blocks that are out beside others. */
+  readonly backups: number
   readonly haves: number
   /** Copies, candidates, lines and whatever else is kept per want or session and peer. */
   readonly records: number

@@ -131,6 +131,7 @@ describe('the broker, whatever happens', () => {
           wants: 0,
           inFlight: 0,
           inFlightBytes: 0,
+          backups: 0,
           haves: 0,
           records: 0
         })

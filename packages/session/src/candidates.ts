@@ -1,7 +1,7 @@
 import type { PeerKey, Random } from '@shardswap/interface'
 import { Candidate } from './candidate.ts'
+import { Draw } from './draw.ts'
 import type { SessionLimits } from './limits.ts'
-import { SumTree } from './sum-tree.ts'
 import type { BlockView, PeerView, Stance } from './views.ts'
 import type { Want } from './want.ts'
 import { queueFactor, restFactor } from './weight.ts'
@@ -18,7 +18,8 @@ const surveyEveryMs = 50
 const medianSampleMax = 31
 
 export type Choice =
-  | { readonly kind: 'peer'; readonly candidate: Candidate }
+  /** `isContested`: somebody vetted could have been asked as well, as far as was known. */
+  | { readonly kind: 'peer'; readonly candidate: Candidate; readonly isContested: boolean }
   /** Somebody has it, or may, but has no space now. */
   | { readonly kind: 'full' }
   /** Nobody who is known may be asked for it now. */
@@ -44,9 +45,10 @@ export type HasSpace = (candidate: Candidate) => boolean
 export class Candidates {
   readonly #byPeer = new Map<PeerKey, Candidate>()
   readonly #list: Candidate[] = []
-  readonly #tree = new SumTree()
+  readonly #tree = new Draw()
   readonly #limits: SessionLimits
   readonly #random: Random
+  readonly #mayPickNewcomer: () => boolean
   /** Those that may be asked for a block of which nothing is known. */
   #likely = 0
   /** Those who would be the last to deliver: the others are sooner done with all that is left. */
@@ -57,9 +59,11 @@ export class Candidates {
   readonly #resting = new Set<Candidate>()
   #providers = 0
 
-  constructor(limits: SessionLimits, random: Random) {
+  /** `mayPickNewcomer`: whether the share of those who are not vetted yet is not used up. */
+  constructor(limits: SessionLimits, random: Random, mayPickNewcomer: () => boolean = () => true) {
     this.#limits = limits
     this.#random = random
+    this.#mayPickNewcomer = mayPickNewcomer
   }
 
   get size(): number {
@@ -148,7 +152,7 @@ export class Candidates {
     if (isLikely(candidate)) this.#likely -= 1
     if (isProvider(candidate)) this.#providers -= 1
     if (last === undefined) return
-    this.#tree.set(last.index, 0)
+    this.#tree.clear(last.index)
     if (last === candidate) return
     this.#list[candidate.index] = last
     last.index = candidate.index
@@ -159,7 +163,12 @@ export class Candidates {
   refresh(candidate: Candidate): void {
     this.#held.delete(candidate)
     const isOpen = this.isOpen(candidate) && isLikely(candidate)
-    this.#tree.set(candidate.index, isOpen ? candidate.weight(candidate.hit) : 0)
+    this.#tree.set(candidate.index, isOpen ? candidate.weight(candidate.hit) : 0, candidate.peer.isVetted)
+  }
+
+  /** One of those in the draw, by its weight; undefined where nobody is. `fraction` in [0, 1). */
+  sample(fraction: number): Candidate | undefined {
+    return this.#tree.total(false) > 0 ? this.#list[this.#tree.sample(fraction, false)] : undefined
   }
 
   /** Whether the session may send it one more want-block now, as far as the session's own limits go. */
@@ -215,29 +224,33 @@ export class Candidates {
     this.refresh(candidate)
   }
 
-  /** C3: a peer for a want-block, at random with weights. `hasSpace` takes those without it out of the draw until `refresh`. */
+  /**
+   * C3: a peer for a want-block, at random with weights. `hasSpace` takes those without it out of the draw until
+   * `refresh`. While somebody vetted is in the draw, newcomers are only where their share of the picks is not used up.
+   */
   choose(block: BlockView, rest: Rest, hasSpace: HasSpace, nowMs: number): Choice {
     const known = this.#known(block, hasSpace, nowMs)
-    let knownWeight = 0
-    for (const { weight } of known.open) knownWeight += weight
     for (let draws = 0; draws < drawsMax; draws++) {
-      const { total } = this.#tree
-      const isOthers = total - known.leaves > 1e-9 * total
-      if (!isOthers && knownWeight === 0) break
+      const isContested = known.vetted.weight > 0 || isMore(this.#tree.total(true), known.vetted.leaves)
+      const isVettedOnly = isContested && !this.#mayPickNewcomer()
+      const { weight, leaves } = isVettedOnly ? known.vetted : known.all
+      const total = this.#tree.total(isVettedOnly)
+      const isOthers = isMore(total, leaves)
+      if (!isOthers && weight === 0) break
       // The whole tree is drawn from, known peers among it, which are then thrown away: so it is weighed as a whole.
-      if (this.#random.next() * (knownWeight + (isOthers ? total : 0)) < knownWeight) {
-        return { kind: 'peer', candidate: this.#pick(known.open, knownWeight) }
+      if (this.#random.next() * (weight + (isOthers ? total : 0)) < weight) {
+        return { kind: 'peer', candidate: this.#pick(known.open, weight, isVettedOnly), isContested }
       }
-      const candidate = this.#list[this.#tree.sample(this.#random.next())]
+      const candidate = this.#list[this.#tree.sample(this.#random.next(), isVettedOnly)]
       if (candidate === undefined || block.stances.has(candidate.peer.key)) continue
       // Who is not worth waiting for is not stood in line at either.
       const isLast = this.#isLast(candidate, rest, nowMs)
       if (isLast) this.#held.add(candidate)
       if (isLast || !candidate.peer.isUsable(nowMs) || !hasSpace(candidate)) {
-        this.#tree.set(candidate.index, 0)
+        this.#tree.clear(candidate.index)
         continue
       }
-      if (this.#random.next() < queueFactor(candidate.peer.depth)) return { kind: 'peer', candidate }
+      if (this.#random.next() < queueFactor(candidate.peer.depth)) return { kind: 'peer', candidate, isContested }
     }
     return this.#fallBack(block, known, rest, hasSpace, nowMs)
   }
@@ -287,26 +300,33 @@ export class Candidates {
 
   /** What is known of single peers about this block: exact weights of those that may be asked, and what the tree has for all of them. */
   #known(block: BlockView, hasSpace: HasSpace, nowMs: number): Known {
-    const known: Known = { open: [], leaves: 0, likely: 0, full: false }
+    const known: Known = { open: [], all: { weight: 0, leaves: 0 }, vetted: { weight: 0, leaves: 0 }, likely: 0, full: false }
     for (const stance of block.stances.values()) {
       const candidate = this.#byPeer.get(stance.peer.key)
       if (candidate === undefined) continue
-      known.leaves += this.#tree.weight(candidate.index)
+      const sums = candidate.peer.isVetted ? [known.all, known.vetted] : [known.all]
+      const leaf = this.#tree.weight(candidate.index)
+      for (const sum of sums) sum.leaves += leaf
       const isAsleep = this.#resting.has(candidate)
       if (isLikely(candidate) && !isAsleep) known.likely += 1
       const presence = presenceOf(stance, candidate, nowMs)
       // Who rests has no space to wait for: the block is looked for elsewhere meanwhile.
       if (presence === 0 || isAsleep || !candidate.peer.isUsable(nowMs)) continue
       if (!this.isOpen(candidate) || !hasSpace(candidate)) known.full = true
-      else known.open.push({ candidate, weight: candidate.weight(presence) * queueFactor(candidate.peer.depth) })
+      else {
+        const weight = candidate.weight(presence) * queueFactor(candidate.peer.depth)
+        known.open.push({ candidate, weight })
+        for (const sum of sums) sum.weight += weight
+      }
     }
     return known
   }
 
-  #pick(open: Known['open'], total: number): Candidate {
+  #pick(open: Known['open'], total: number, isVettedOnly: boolean): Candidate {
     let rest = this.#random.next() * total
     let last: Candidate | undefined
     for (const { candidate, weight } of open) {
+      if (isVettedOnly && !candidate.peer.isVetted) continue
       last = candidate
       rest -= weight
       if (rest < 0) break
@@ -314,15 +334,17 @@ export class Candidates {
     return last as Candidate
   }
 
-  /** Many draws were thrown away, or nothing is in the draw: rare, and looked at one by one. */
+  /** Many draws were thrown away, or nothing is in the draw: rare, and looked at one by one, those that are vetted first. */
   #fallBack(block: BlockView, known: Known, rest: Rest, hasSpace: HasSpace, nowMs: number): Choice {
-    const best = known.open[0]
-    if (best !== undefined) return { kind: 'peer', candidate: best.candidate }
-    if (this.#tree.total > 0) {
+    for (const isVetted of [true, false]) {
+      const best = known.open.find(({ candidate }) => candidate.peer.isVetted === isVetted)
+      if (best !== undefined) return { kind: 'peer', candidate: best.candidate, isContested: isVetted }
+      if (this.#tree.total(isVetted) === 0) continue
       for (const candidate of this.#list) {
-        if (this.#tree.weight(candidate.index) === 0 || block.stances.has(candidate.peer.key)) continue
-        if (candidate.peer.isUsable(nowMs) && hasSpace(candidate)) return { kind: 'peer', candidate }
-        this.#tree.set(candidate.index, 0)
+        if (candidate.peer.isVetted !== isVetted || this.#tree.weight(candidate.index) === 0) continue
+        if (block.stances.has(candidate.peer.key)) continue
+        if (candidate.peer.isUsable(nowMs) && hasSpace(candidate)) return { kind: 'peer', candidate, isContested: isVetted }
+        this.#tree.clear(candidate.index)
       }
     }
     if (known.full || this.#othersAwake(block) > known.likely) return { kind: 'full' }
@@ -341,7 +363,7 @@ export class Candidates {
     for (const candidate of this.#held) {
       if (block.stances.has(candidate.peer.key)) continue
       if (rest.inFlight > 0) return { kind: 'full' }
-      if (candidate.peer.isUsable(nowMs) && hasSpace(candidate)) return { kind: 'peer', candidate }
+      if (candidate.peer.isUsable(nowMs) && hasSpace(candidate)) return { kind: 'peer', candidate, isContested: false }
     }
     return { kind: 'nobody' }
   }
@@ -389,14 +411,26 @@ export class Candidates {
   }
 }
 
+interface Sums {
+  weight: number
+  leaves: number
+}
+
 interface Known {
   readonly open: { readonly candidate: Candidate; readonly weight: number }[]
-  /** The sum of the leaves of peers that the block knows something of. */
-  leaves: number
+  /** Weights of those in `open`, and the sum of the leaves of all peers that the block knows something of. */
+  readonly all: Sums
+  /** The same, of those that are vetted. */
+  readonly vetted: Sums
   /** How many of them may be asked for blocks of which nothing is known. */
   likely: number
   /** Whether one that may have it has no space. */
   full: boolean
+}
+
+/** Whether a sum holds more than its part, beyond what rounding makes of it. */
+function isMore(total: number, part: number): boolean {
+  return total - part > 1e-9 * total
 }
 
 /** It had something. */

@@ -1,8 +1,11 @@
-import { assert, type BlockKey, type CID, type PeerKey, type Random } from '@shardswap/interface'
+import { assert, type BlockKey, type PeerKey, type Random } from '@shardswap/interface'
+import { chooseBackup } from './backup.ts'
 import type { Candidate } from './candidate.ts'
 import { Candidates } from './candidates.ts'
+import type { Ask, Decision } from './decision.ts'
 import { Discovery } from './discovery.ts'
 import type { SessionLimits } from './limits.ts'
+import type { SessionOptions, SessionStanding } from './options.ts'
 import { Partners } from './partners.ts'
 import { Potential } from './potential.ts'
 import { Search } from './search.ts'
@@ -13,36 +16,16 @@ import type { BlockView, PeerView, SessionPorts } from './views.ts'
 import { asksOut, exhaust, potentialOf, type Want } from './want.ts'
 import { isPromised, Wants } from './wants.ts'
 
-/** One line that a session wants to have sent. */
-export interface Ask {
-  readonly peer: PeerView
-  readonly type: 'want-block' | 'want-have'
-}
-
-/** One answer of a session to the question what it has to send (B24). */
-export type Decision =
-  | { readonly kind: 'ask'; readonly want: Want; readonly asks: readonly Ask[] }
-  | { readonly kind: 'search'; readonly cid: CID }
-  /** There may be more, but the bounded time of one answer is over (B26). */
-  | { readonly kind: 'more' }
-
-export interface SessionOptions {
-  readonly limits: SessionLimits
-  readonly random: Random
-  readonly ports: SessionPorts
-  /** Our own peer, for the ownership of blocks among those who fetch the same. */
-  readonly self: PeerKey
-  /** Only these are asked, ever. */
-  readonly fixedPeers?: ReadonlySet<PeerKey> | undefined
-  readonly nowMs: number
-}
-
 /** Wants looked at for one answer (B26). */
 const stepsMax = 64
 /** Peers at which one want is in line. */
 const linesMax = 8
 /** A server may answer a want-have with the block itself up to this size (B4): asking several would bring copies. */
 const inlineBytesMax = 1024
+/** With so few wants left, and all of them on their way, a fetch may be at its end. */
+const endingWantsMax = 8
+/** A peer of which the session knows nothing was asked by chance, or by another session. */
+const unknownHit = 0.5
 /** So often a session with wants is looked at, whatever happens. */
 const lookEveryMs = 1000
 
@@ -84,7 +67,7 @@ export class Session {
     this.#limits = limits
     this.#ports = ports
     this.#random = random
-    this.#candidates = new Candidates(limits, random)
+    this.#candidates = new Candidates(limits, random, () => ports.mayPickNewcomer())
     this.#space = new Space(ports, this.#candidates)
     this.#turns = new Turns(this.#candidates, this.#wants)
     this.#partners = new Partners(self, limits.partnersMax)
@@ -98,27 +81,14 @@ export class Session {
     return this.#space.blockBytes
   }
 
-  get potential(): number {
-    return this.#potential.value
-  }
-
   get wants(): number {
     return this.#wants.size
   }
 
-  /** Want-blocks that this session has out. */
-  get inFlight(): number {
-    return this.#inFlight
-  }
-
-  /** Peers that have, or may have, what is wanted here. */
-  get knownPeers(): number {
-    return this.#candidates.size + this.#partners.size
-  }
-
-  /** Whatever is kept per want and peer. */
-  get records(): number {
-    return this.#wants.size + this.#wants.exhausted.size + this.#wants.promised.size + this.knownPeers
+  stat(): SessionStanding {
+    const knownPeers = this.#candidates.size + this.#partners.size
+    const records = this.#wants.size + this.#wants.exhausted.size + this.#wants.promised.size + knownPeers
+    return { potential: this.#potential.value, wants: this.#wants.size, inFlight: this.#inFlight, knownPeers, records }
   }
 
   keys(): Iterable<BlockKey> {
@@ -277,8 +247,8 @@ export class Session {
       want.turn = this.#nextTurn++ + Math.floor(this.#random.next() * this.#wants.size)
   }
 
-  /** A block came from a peer. Its want is removed. `wasPromised`: the peer had said HAVE, so that it delivers shows nothing more. */
-  delivered(key: BlockKey, peer: PeerView, bytes: number, wasPromised: boolean, nowMs: number): void {
+  /** A block came. Its want is removed; what the peer is credited with comes by `completed`. */
+  arrived(key: BlockKey, bytes: number, nowMs: number): void {
     const want = this.#wants.get(key)
     if (want !== undefined) this.sizes.add(want.block.cid, bytes)
     this.#lastProgressMs = nowMs
@@ -286,6 +256,10 @@ export class Session {
     this.#potential.arrived(false)
     this.#discovery.answered()
     this.remove(key)
+  }
+
+  /** The peer sent a block that it was asked for in its turn; a backup's tells the session nothing (P7). `wasPromised`: it had said HAVE, so that it delivers shows nothing more. */
+  completed(peer: PeerView, wasPromised: boolean, nowMs: number): void {
     // One that is gone or shut out would be a provider that no want ever gets to.
     if (!this.#discovery.allows(peer.key) || !peer.isUsable(nowMs)) return
     const candidate = this.#meet(peer, 1)
@@ -293,6 +267,27 @@ export class Session {
     if (this.#candidates.receive(candidate)) this.#wants.wake()
     if (!wasPromised) this.#candidates.answer(candidate, true)
     if (!candidate.waiting) this.#turns.next(candidate)
+  }
+
+  /** What the peer's score is worth changed. */
+  rescored(peer: PeerKey): void {
+    const candidate = this.#candidates.get(peer)
+    if (candidate !== undefined) this.#candidates.refresh(candidate)
+  }
+
+  /** How likely it is that the peer has a block of this session of which it did not say so. */
+  hitRate(peer: PeerKey): number {
+    return this.#candidates.get(peer)?.hit ?? unknownHit
+  }
+
+  /** All that is left is on its way, and it is little: what is late now holds the end of the fetch up. */
+  get isEnding(): boolean {
+    return this.#wants.size <= endingWantsMax && this.#wants.top() === undefined
+  }
+
+  /** Who is to be asked for a block beside the peer that has the want (C5), of those that are fit for it. */
+  backupFor(block: BlockView, isFit: (peer: PeerView) => boolean, random: Random): PeerView | undefined {
+    return chooseBackup(this.#candidates, block, this.sizes.expected(block.cid), isFit, random)
   }
 
   /** One of its wants came before the peer had answered whether it has it. */
@@ -368,8 +363,9 @@ export class Session {
     const rest = { bytes: this.#wants.size * this.nextBytes, blockBytes: this.nextBytes, inFlight: this.#inFlight }
     const choice = this.#candidates.choose(block, rest, this.#space.isAt, nowMs)
     if (choice.kind === 'peer') {
-      const { candidate } = choice
-      return { kind: 'ask', want, asks: [{ peer: candidate.peer, type: 'want-block' }, ...this.#besides(want, candidate, nowMs)] }
+      const { candidate, isContested } = choice
+      const ask: Ask = { peer: candidate.peer, type: 'want-block', isContested }
+      return { kind: 'ask', want, asks: [ask, ...this.#besides(want, candidate, nowMs)] }
     }
     if (choice.kind === 'nobody') return this.#look(want, nowMs)
     if (block.stances.size === 0) return 'stalled'

@@ -4,8 +4,10 @@ import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
 export interface PeerView {
   readonly key: PeerKey
   readonly supportsHave: boolean
-  /** From the reliability layer; 1 until there is one. */
+  /** What its score is worth in the draw (P2), from the reliability layer; only ratios mean anything. */
   readonly score: number
+  /** Seen often enough, and good: others are newcomers. */
+  readonly isVetted: boolean
   /** Smoothed, in milliseconds; undefined before the first answer. */
   readonly latencyMs: number | undefined
   /** When bytes last came from it. */
@@ -59,6 +61,8 @@ export interface SessionPorts {
   hasSpace(peer: PeerView, bytes: number, besides?: number): boolean
   /** Tells of space at the peer, by `spaceAt`, when there is some: first come, first served (B24). */
   lineUp(peer: PeerView): void
+  /** Whether one that is not vetted may be picked although one that is could serve. */
+  mayPickNewcomer(): boolean
   /** The session has something to do at this time, without an event: `tick` is to be called then. */
   wakeBy(atMs: number): void
 }

@@ -32,6 +32,7 @@ export function peer(name: string, changes: Partial<PeerView> = {}): TestPeer {
     key: peerKey(name),
     supportsHave: true,
     score: 1,
+    isVetted: false,
     latencyMs: undefined,
     lastBytesAtMs: Number.NEGATIVE_INFINITY,
     bytesPerMs: undefined,
@@ -81,7 +82,7 @@ export function want(of: BlockView, turn = 0): Want {
 
 /** Ports of a broker in which every queue has space. */
 export function ports(connected: readonly PeerView[]): SessionPorts {
-  return { peers: connected, hasSpace: () => true, lineUp: () => undefined, wakeBy: () => undefined }
+  return { peers: connected, hasSpace: () => true, lineUp: () => undefined, mayPickNewcomer: () => true, wakeBy: () => undefined }
 }
 
 /** Chi-square of counts against expected shares of their sum. */

@@ -13,7 +13,7 @@ function sessionOf(connected: readonly PeerView[], wants: number): Session {
 describe('a session', () => {
   it('[B26] looks at 64 wants for one answer, and says that there may be more', () => {
     const session = sessionOf([], 1000)
-    const exhausted = (): number => session.records - session.wants
+    const exhausted = (): number => session.stat().records - session.wants
     // Nobody is there to ask: each want that is looked at is exhausted.
     expect([exhausted(), session.decide(0), exhausted()]).toEqual([0, { kind: 'more' }, 64])
     for (let answers = 2; answers <= 15; answers++) expect([session.decide(0), exhausted()]).toEqual([{ kind: 'more' }, 64 * answers])
@@ -37,17 +37,17 @@ describe('a session', () => {
       return `${decision.asks[0]?.type} ${decision.asks[0]?.peer.key}`
     })
     expect(order).toEqual(['want-block A', 'want-block A', 'want-block A'])
-    expect([session.inFlight, session.candidate(provider.key)?.inFlight]).toEqual([3, 3])
+    expect([session.stat().inFlight, session.candidate(provider.key)?.inFlight]).toEqual([3, 3])
   })
 
   it('[B9] rises in potential with each second in which nothing comes, up to 4', () => {
     const session = sessionOf([peer('A')], 1)
     const potentials = [500, 1000, 2000, 3000].map((ms) => {
       session.tick(ms)
-      return session.potential
+      return session.stat().potential
     })
     expect(potentials).toEqual([2, 2.125, 2.25, 2.375])
     for (let ms = 4000; ms < 40_000; ms += 1000) session.tick(ms)
-    expect(session.potential).toBe(4)
+    expect(session.stat().potential).toBe(4)
   })
 })

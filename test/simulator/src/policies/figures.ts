@@ -25,7 +25,7 @@ export function sessionFigures(session: Session): SessionFigures {
 
 /** Sums over the peers, beside what is counted elsewhere. */
 export function gaugesOf(peers: Iterable<Peer>, sessions: number, wants: number, records: number): Gauges {
-  const sums = { peers: 0, sessions, wants, inFlight: 0, inFlightBytes: 0, haves: 0, records }
+  const sums = { peers: 0, sessions, wants, inFlight: 0, inFlightBytes: 0, backups: 0, haves: 0, records }
   for (const peer of peers) {
     sums.peers += 1
     sums.inFlight += peer.inFlight

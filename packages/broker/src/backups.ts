@@ -1,0 +1,111 @@
+import type { Random } from '@shardswap/interface'
+import type { BackupReason, ReliabilityCore } from '@shardswap/reliability'
+import type { PeerView } from '@shardswap/session'
+import type { Copy, Member, Wanted } from './blocks.ts'
+import type { InFlight } from './copies.ts'
+import type { BrokerLimits } from './limits.ts'
+import type { PeerQueue } from './queue.ts'
+
+/**
+ * Second want-blocks of what is in flight (C5), and the primaries that are left their time once their backup has
+ * delivered (P6). Backups take no peer's space, and their choice has a die of its own: who is picked in turn is the
+ * same with and without them (invariant 7).
+ */
+export class Backups {
+  readonly #reliability: ReliabilityCore
+  readonly #limits: BrokerLimits
+  readonly #inFlight: InFlight
+  readonly #random = ownDie()
+  /** Blocks that are here, each with a primary that has time left. */
+  readonly #grace = new Set<Wanted>()
+
+  constructor(reliability: ReliabilityCore, limits: BrokerLimits, inFlight: InFlight) {
+    this.#reliability = reliability
+    this.#limits = limits
+    this.#inFlight = inFlight
+  }
+
+  get graces(): number {
+    return this.#grace.size
+  }
+
+  /** Whom to ask beside the peer of this copy; a token of the budget is taken then. */
+  peerFor(copy: Copy, reason: BackupReason, nowMs: number): PeerView | undefined {
+    const { wanted, owner, role, failChance, bytes } = copy
+    if (role === 'backup' || owner === undefined || wanted.inFlight !== 1 || wanted.members.size === 0) return undefined
+    if (this.#inFlight.backups >= this.#limits.backupsInFlightMax) return undefined
+    if (!this.#reliability.takeBackup(reason, failChance, nowMs)) return undefined
+    const isFit = (peer: PeerView): boolean => this.#isFit(wanted, peer as PeerQueue, bytes, nowMs)
+    const peer = owner.session.backupFor(wanted, isFit, this.#random)
+    if (peer === undefined) this.#reliability.returnBackup()
+    return peer
+  }
+
+  /** It has space that nobody waits for, and is neither asked for the block already nor at rest for it. */
+  #isFit(wanted: Wanted, queue: PeerQueue, bytes: number, nowMs: number): boolean {
+    const phase = wanted.stances.get(queue.key)?.phase
+    if ((phase !== undefined && phase !== 'have') || !queue.isUsable(nowMs)) return false
+    return queue.line.size === 0 && queue.fits(bytes) && this.#reliability.isFitForBackup(queue.key)
+  }
+
+  /** Whether the copy is looked at for being late, and not for its deadline. It is looked at again after half as long, should nobody be there now. */
+  isLate(copy: Copy, nowMs: number): boolean {
+    if (copy.phase !== 'in-flight' || nowMs < copy.lateMs) return false
+    copy.lateMs = nowMs + (nowMs - copy.sinceMs) / 2
+    return true
+  }
+
+  lateReason(copy: Copy): BackupReason {
+    return copy.owner?.session.isEnding === true ? 'endgame' : 'late'
+  }
+
+  /** The primary that has time left, where the block came from its backup. */
+  primaryOf(wanted: Wanted, deliveredBy: PeerQueue['key']): Copy | undefined {
+    const delivered = wanted.stances.get(deliveredBy)
+    if (delivered?.phase !== 'in-flight' || delivered.role !== 'backup') return undefined
+    for (const copy of wanted.stances.values()) if (copy.phase === 'in-flight' && copy.role === 'primary') return copy
+    return undefined
+  }
+
+  keep(wanted: Wanted): void {
+    wanted.members.clear()
+    this.#grace.add(wanted)
+  }
+
+  release(wanted: Wanted): void {
+    this.#grace.delete(wanted)
+  }
+
+  /** The session ends: its primaries get no more time. */
+  graceOf(member: Member): Wanted[] {
+    return Array.from(this.#grace).filter((wanted) => [...wanted.stances.values()].some(({ owner }) => owner === member))
+  }
+
+  /** A block is wanted again whose primary has time left: what is in flight is the new session's (B19). */
+  adopt(wanted: Wanted, member: Member): void {
+    if (!this.#grace.delete(wanted)) return
+    for (const copy of wanted.stances.values()) if (copy.phase === 'in-flight') this.hand(copy, member)
+  }
+
+  /** The want-block is another session's from now on. */
+  hand(copy: Copy, to: Member): void {
+    const from = copy.owner
+    copy.owner = to
+    if (copy.role === 'backup') return
+    from?.session.freedBlock(copy.peer.key)
+    to.session.sentBlock(copy.peer)
+  }
+}
+
+/** Its numbers need no seed: nothing is to be hidden by them, they only must not come from the die of the primary picks. */
+function ownDie(): Random {
+  let state = 0x9e3779b9
+  return {
+    next: () => {
+      state ^= state << 13
+      state ^= state >>> 17
+      state ^= state << 5
+      return (state >>> 0) / 2 ** 32
+    }
+  }
+}

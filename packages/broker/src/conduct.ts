@@ -1,0 +1,68 @@
+import type { Outcome, ReliabilityCore, Turn } from '@shardswap/reliability'
+import type { Copy, Member } from './blocks.ts'
+import type { PeerQueue } from './queue.ts'
+
+/** How likely it is that a peer that said HAVE has the block still. */
+const promisedPresence = 0.99
+/** A weight that moved by less is brought to the sessions by their next look at the peer. */
+const rescoreShare = 0.05
+
+/** What peers do, told to the reliability layer, and what it says of them, brought to their queues and to the sessions. */
+export class Conduct {
+  readonly #reliability: ReliabilityCore
+  readonly #members: () => Iterable<Member>
+
+  constructor(reliability: ReliabilityCore, members: () => Iterable<Member>) {
+    this.#reliability = reliability
+    this.#members = members
+  }
+
+  /** What is to be expected of one want-block there, before it is sent. */
+  failChance(member: Member, queue: PeerQueue, isPromised: boolean, nowMs: number): number {
+    const presence = isPromised ? promisedPresence : member.session.hitRate(queue.key)
+    return this.#reliability.failChance(queue.key, { presence, quietMs: queue.quietMs(nowMs) })
+  }
+
+  /** A want-block was sent. */
+  asked(copy: Copy, failChance: number, nowMs: number): void {
+    copy.failChance = failChance
+    copy.lateMs = copy.role === 'backup' ? Number.POSITIVE_INFINITY : this.#lateMs(copy, 'late')
+    this.#reliability.asked(turnOf(copy), nowMs)
+  }
+
+  /** The fetch may be at its end: a want-block is late sooner. Returns whether that changed. */
+  hurry(copy: Copy): boolean {
+    if (copy.role === 'backup' || copy.lateMs === Number.POSITIVE_INFINITY) return false
+    const lateMs = this.#lateMs(copy, 'endgame')
+    if (lateMs >= copy.lateMs) return false
+    copy.lateMs = lateMs
+    return true
+  }
+
+  #lateMs(copy: Copy, reason: 'late' | 'endgame'): number {
+    return copy.sinceMs + this.#reliability.lateAfterMs(copy.peer.key, copy.queuedBytes, reason)
+  }
+
+  /** A want-block is over; to be told while the copy is in flight still, as it were. `bytes`: the block's, where it came. */
+  settle(copy: Copy, outcome: Outcome, nowMs: number, bytes = 0): void {
+    if (copy.phase !== 'in-flight') return
+    const latencyMs = nowMs - copy.sinceMs
+    const delivery = outcome === 'success' ? { latencyMs, bytes, queuedBytes: copy.queuedBytes } : undefined
+    this.#reliability.settled(turnOf(copy), outcome, nowMs, delivery)
+    this.learn(copy.peer, nowMs)
+  }
+
+  /** Brings to the peer's queue how it stands. */
+  learn(queue: PeerQueue, nowMs: number): void {
+    const { weight, isVetted, shutOutUntilMs } = this.#reliability.standing(queue.key, nowMs)
+    queue.shutOutUntilMs = Math.max(queue.shutOutUntilMs, shutOutUntilMs)
+    if (isVetted === queue.isVetted && Math.abs(weight - queue.score) <= rescoreShare * queue.score) return
+    queue.score = weight
+    queue.isVetted = isVetted
+    for (const { session } of this.#members()) session.rescored(queue.key)
+  }
+}
+
+function turnOf({ wanted, peer, role, failChance }: Copy): Turn {
+  return { key: wanted.key, peer: peer.key, role, failChance }
+}

@@ -1,0 +1,13 @@
+import type { Random } from '@shardswap/interface'
+import type { ReliabilityCore } from '@shardswap/reliability'
+import type { Session, SessionOptions } from '@shardswap/session'
+import type { BrokerLimits } from './limits.ts'
+
+export interface BrokerOptions {
+  readonly limits: BrokerLimits
+  readonly random: Random
+  /** Judges peers; where it is left out, all count alike and nobody is asked beside another. */
+  readonly reliability?: ReliabilityCore | undefined
+  /** Makes a session; the broker hands in what it needs of itself. */
+  readonly openSession: (options: Pick<SessionOptions, 'ports' | 'fixedPeers' | 'nowMs' | 'random'>) => Session
+}
