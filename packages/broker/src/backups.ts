@@ -3,7 +3,6 @@ import type { BackupReason, ReliabilityCore } from '@shardswap/reliability'
 import type { PeerView } from '@shardswap/session'
 import type { Copy, Member, Wanted } from './blocks.ts'
 import type { InFlight } from './copies.ts'
-import type { BrokerLimits } from './limits.ts'
 import type { PeerQueue } from './queue.ts'
 
 /**
@@ -13,15 +12,15 @@ import type { PeerQueue } from './queue.ts'
  */
 export class Backups {
   readonly #reliability: ReliabilityCore
-  readonly #limits: BrokerLimits
+  readonly #inFlightMax: number
   readonly #inFlight: InFlight
   readonly #random = ownDie()
   /** Blocks that are here, each with a primary that has time left. */
   readonly #grace = new Set<Wanted>()
 
-  constructor(reliability: ReliabilityCore, limits: BrokerLimits, inFlight: InFlight) {
+  constructor(reliability: ReliabilityCore, inFlightMax: number, inFlight: InFlight) {
     this.#reliability = reliability
-    this.#limits = limits
+    this.#inFlightMax = inFlightMax
     this.#inFlight = inFlight
   }
 
@@ -33,7 +32,7 @@ export class Backups {
   peerFor(copy: Copy, reason: BackupReason, nowMs: number): PeerView | undefined {
     const { wanted, owner, role, failChance, bytes } = copy
     if (role === 'backup' || owner === undefined || wanted.inFlight !== 1 || wanted.members.size === 0) return undefined
-    if (this.#inFlight.backups >= this.#limits.backupsInFlightMax) return undefined
+    if (this.#inFlight.backups >= this.#inFlightMax) return undefined
     if (!this.#reliability.takeBackup(reason, failChance, nowMs)) return undefined
     const isFit = (peer: PeerView): boolean => this.#isFit(wanted, peer as PeerQueue, bytes, nowMs)
     const peer = owner.session.backupFor(wanted, isFit, this.#random)

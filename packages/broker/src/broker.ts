@@ -72,7 +72,7 @@ export class Broker implements ExchangeCore {
     this.#makeSession = options.openSession
     this.#reliability = options.reliability ?? indifferent
     this.#conduct = new Conduct(this.#reliability, () => this.#sessions.values())
-    this.#backups = new Backups(this.#reliability, options.limits, this.#inFlight)
+    this.#backups = new Backups(this.#reliability, options.backups === false ? 0 : options.limits.backupsInFlightMax, this.#inFlight)
     this.#peers = new Peers(options.limits)
     this.#deadlines = new Deadlines(options.limits.timeoutMaxMs)
     this.#lines = new Lines(options.limits, this.#inFlight)

@@ -1,5 +1,5 @@
 import { assert } from '@shardswap/interface'
-import type { Outcome, Role } from '@shardswap/reliability'
+import type { Role } from '@shardswap/reliability'
 import { type Copy, firstOf, type Member, type Wanted } from './blocks.ts'
 import type { PeerQueue } from './queue.ts'
 
@@ -13,9 +13,6 @@ export interface InFlight {
   /** Want-haves that are not answered. */
   haves: number
 }
-
-/** Is told what became of each want-block, with the block's bytes where it came. */
-export type Settle = (copy: Copy, outcome: Outcome, nowMs: number, bytes: number) => void
 
 type Next =
   | { readonly phase: 'in-flight'; readonly bytes: number; readonly owner: Member; readonly deadlineMs: number; readonly role: Role }

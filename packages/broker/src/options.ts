@@ -8,6 +8,8 @@ export interface BrokerOptions {
   readonly random: Random
   /** Judges peers; where it is left out, all count alike and nobody is asked beside another. */
   readonly reliability?: ReliabilityCore | undefined
+  /** Whether second peers are asked on the budget of backups (C5); true by default. */
+  readonly backups?: boolean | undefined
   /** Makes a session; the broker hands in what it needs of itself. */
   readonly openSession: (options: Pick<SessionOptions, 'ports' | 'fixedPeers' | 'nowMs' | 'random'>) => Session
 }

@@ -11,6 +11,7 @@ import {
   TooLargeError
 } from '@shardswap/interface'
 import type { DecodedMessage } from '@shardswap/protocol'
+import { Reliability } from '@shardswap/reliability'
 import type { Libp2p, Logger, PeerId } from '@libp2p/interface'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
@@ -57,6 +58,7 @@ export class ShardswapPeer implements Peer {
   #state: 'new' | 'started' | 'stopped' = 'new'
 
   constructor(libp2p: Libp2p, blockstore: Blockstore, init: PeerInit, limits: PeerLimits, log: Logger) {
+    const reliability = new Reliability({ limits: init.reliabilityLimits, share: init.share, wallMs: Date.now(), nowMs: nowMs() })
     this.libp2p = libp2p
     this.blockstore = blockstore
     this.#init = init
@@ -82,6 +84,8 @@ export class ShardswapPeer implements Peer {
       store: this.#store,
       nowMs,
       random: { next: Math.random },
+      reliability,
+      backups: init.backups,
       self: peerKey(libp2p.peerId),
       log,
       want: (peer, cid, key, wantType) => this.#network.link(peer)?.want(cid, key, wantType),

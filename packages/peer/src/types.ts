@@ -2,6 +2,7 @@ import type { Figures } from '@shardswap/broker'
 import type { ComponentLogger, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AbortOptions, Block, BlockSource, CID, GetBlockOptions } from '@shardswap/interface'
+import type { ReliabilityLimits, ShareMap } from '@shardswap/reliability'
 import type { ServeLimits } from '@shardswap/server'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
@@ -36,6 +37,12 @@ export interface PeerInit {
   /** Serve blocks to others; true by default. */
   readonly serve?: boolean
   readonly limits?: Partial<PeerLimits>
+  /** Limits and parameters of the judgement of peers. */
+  readonly reliabilityLimits?: Partial<ReliabilityLimits>
+  /** How scores become shares of what is asked (P21); `proportional` by default. */
+  readonly share?: ShareMap
+  /** Whether a second peer is asked, on a budget, where the first is likely to fail (C5); true by default. */
+  readonly backups?: boolean
   /** Limits of the serving half. */
   readonly serveLimits?: Partial<ServeLimits>
   readonly logger?: ComponentLogger

@@ -4,7 +4,7 @@
  * equal the shares are the shares of the scores (P2).
  */
 export interface Factors {
-  /** From the reliability layer; 1 until there is one. */
+  /** What the peer's score is worth (P2); 1 where all count alike. */
   readonly score: number
   /** `deliveredFactor`, or `newcomerFactor` before the first block. */
   readonly delivered: number

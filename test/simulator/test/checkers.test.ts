@@ -11,7 +11,7 @@ import { policies } from '../src/registry.ts'
 const a = peerKey('a')
 const b = peerKey('b')
 const blocks = makeBlocks(60, () => 1000)
-const nothing: Gauges = { peers: 2, sessions: 0, wants: 0, inFlight: 0, inFlightBytes: 0, haves: 0, records: 0 }
+const nothing: Gauges = { peers: 2, sessions: 0, wants: 0, inFlight: 0, inFlightBytes: 0, backups: 0, haves: 0, records: 0 }
 
 function block(index: number): SimulatedBlock {
   return blocks[index] as SimulatedBlock

@@ -16,6 +16,7 @@ import type { Command, ExchangeCore, Standing, WantEntry } from '@shardswap/brok
 import { blockKeyFor, hashFunction, identityBytesMax, isEmptyBlock, isIdentity, isVerifiable } from '@shardswap/hashes'
 import { type DecodedMessage, keep, type WireBlock } from '@shardswap/protocol'
 import type { Logger } from '@libp2p/interface'
+import type { ReliabilityCore } from '@shardswap/reliability'
 import type { PeerLimits } from '../limits.ts'
 import type { LocalStore } from '../store.ts'
 import type { FetchProgress, GetOptions, PeerGauges } from '../types.ts'
@@ -27,6 +28,9 @@ export interface FetcherPorts {
   readonly store: LocalStore
   readonly nowMs: () => number
   readonly random: Random
+  readonly reliability: ReliabilityCore
+  /** Whether second peers are asked on the budget of backups. */
+  readonly backups: boolean | undefined
   /** Our own peer. */
   readonly self: PeerKey
   readonly log: Logger
@@ -66,7 +70,7 @@ export class Fetcher {
   constructor(limits: PeerLimits, ports: FetcherPorts) {
     this.#limits = limits
     this.#ports = ports
-    this.#core = createExchangeCore({ self: ports.self, random: ports.random, limits })
+    this.#core = createExchangeCore({ ...ports, limits })
   }
 
   get core(): ExchangeCore {

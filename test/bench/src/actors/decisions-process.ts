@@ -39,6 +39,7 @@ function peerAt(i: number): PeerView {
     latencyMs: 10,
     lastBytesAtMs,
     depth: (i % 10) / 20,
+    isVetted: i % 2 === 0,
     hasHaveSpace: true,
     bytesPerMs: 1000,
     inFlightBytes: 0

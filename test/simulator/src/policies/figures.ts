@@ -8,6 +8,7 @@ export function queueFigures(peer: Peer): QueueFigures {
     connected: peer.connected,
     inFlight: peer.inFlight,
     inFlightBytes: peer.inFlightBytes,
+    backups: 0,
     haves: peer.haves,
     limitWants: Number.POSITIVE_INFINITY,
     windowBytes: Number.POSITIVE_INFINITY,

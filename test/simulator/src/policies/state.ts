@@ -107,7 +107,6 @@ export function newPeer(key: PeerKey, order: number, nowMs: number): Peer {
     release: undefined,
     inFlight: 0,
     inFlightBytes: 0,
-    backups: 0,
     haves: 0,
     sentBytes: 0,
     nextSequence: 0,

@@ -147,4 +147,4 @@ function nameOf(key: BlockKey): string {
 }
 
 /** All that must be nothing once the last session has ended. */
-export const nothing: Omit<Gauges, 'peers'> = { sessions: 0, wants: 0, inFlight: 0, inFlightBytes: 0, haves: 0, records: 0 }
+export const nothing: Omit<Gauges, 'peers'> = { sessions: 0, wants: 0, inFlight: 0, inFlightBytes: 0, backups: 0, haves: 0, records: 0 }
