@@ -4,9 +4,12 @@ import { churns } from './scenarios/churn.ts'
 import { delays } from './scenarios/delays.ts'
 import { goBenchmarks } from './scenarios/go-benchmarks.ts'
 import { deadPeer, healthy } from './scenarios/health.ts'
+import { sybilFamily, whitewash } from './scenarios/newcomers.ts'
+import { overload } from './scenarios/overload.ts'
 import { manySessions, slowAndFast, twentyChildren } from './scenarios/sharing.ts'
 import { slowHonests } from './scenarios/slow-honest.ts'
 import { storm } from './scenarios/storm.ts'
+import { shortSessionsOf20, silent30, tailAtScale } from './scenarios/unreliable.ts'
 import { wans } from './scenarios/wan.ts'
 
 /** Every scenario, in the order of `--list`. */
@@ -20,6 +23,12 @@ export const scenarios: readonly Scenario[] = [
   manySessions,
   healthy,
   deadPeer,
+  silent30,
+  shortSessionsOf20,
+  tailAtScale,
+  ...sybilFamily,
+  whitewash,
+  overload,
   ...churns,
   ...setups.map(simulated),
   storm

@@ -4,7 +4,7 @@ import { ours } from './simulate.ts'
 import { show } from './targets.ts'
 
 /** Columns of the table for people; the JSON has all figures. */
-const columns = ['seconds', 'p50Ms', 'p99Ms', 'wantBlocksPerBlock', 'duplicateShare', 'messages', 'timeouts', 'failed']
+const columns = ['seconds', 'p50Ms', 'p99Ms', 'p999Ms', 'wantBlocksPerBlock', 'duplicateShare', 'messages', 'timeouts', 'failed']
 
 function withIntervals(outcome: PolicyOutcome): object {
   return { ...outcome.figures, intervals: outcome.intervals, traceHash: outcome.traceHash }

@@ -7,7 +7,7 @@ import { RunFailure, Violation } from './checkers/violation.ts'
 import { traceKinds } from './engine/trace.ts'
 import { Fetching } from './nodes/fetching.ts'
 import type { SimulatedNode } from './nodes/node.ts'
-import { runPattern } from './pattern.ts'
+import { runSessions } from './sessions.ts'
 import type { Policy, Rule } from './policy.ts'
 import { type JobResult, nodeKey, type RunResult } from './run-result.ts'
 import type { Job, Scenario } from './scenario.ts'
@@ -130,13 +130,11 @@ class Run {
     const blocks = world.blocks.slice(...job.blocks)
     const startMs = world.clock.nowMs()
     const fixed = job.fixedPeers === undefined ? undefined : new Set(job.fixedPeers.map((name) => world.node(name).key))
-    const session = fetching.openSession(fixed)
     let bytes = 0
     for (const block of blocks) bytes += block.bytes
-    const giveUp = runPattern(job.pattern, fetching, session, blocks, (failed) => {
+    const giveUp = runSessions(job.pattern, job.sessionBlocks, fetching, fixed, blocks, (failed) => {
       this.#jobsLeft -= 1
       this.#results.push({ node: job.node, startMs, endMs: world.clock.nowMs(), blocks: blocks.length, bytes, failed })
-      fetching.closeSession(session)
     })
     if (job.abortAtMs !== undefined) world.clock.at(job.abortAtMs, giveUp)
   }

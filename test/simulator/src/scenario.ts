@@ -29,6 +29,11 @@ export interface NodeGroup {
   readonly uplinkBytesPerS?: number
   /** Of each look-up and each read of its store. */
   readonly storeDelayMs?: number
+  /**
+   * Drawn for each block that it sends: how long that block stays behind, while others pass it. Infinity: it
+   * never leaves. What is cancelled meanwhile does not leave either.
+   */
+  readonly answerMs?: Distribution
   /** Not there until an event says so. */
   readonly isAway?: boolean
   /** Known to routing only: nobody is connected to it when the run begins. */
@@ -56,6 +61,8 @@ export interface Job {
   /** Blocks in the order in which they are asked for: from, and up to but without. */
   readonly blocks: readonly [from: number, to: number]
   readonly startMs?: number
+  /** A session for each so many of them, one after the other; one for all where this is left out. */
+  readonly sessionBlocks?: number
   /** It ends then, whatever is missing; else it ends when it has everything. */
   readonly abortAtMs?: number
   /** Only these are asked. */

@@ -93,7 +93,7 @@ export class World {
       [other, one]
     ] as const) {
       near.fetching?.disconnect(far.key)
-      near.serving.disconnect(far.key)
+      near.left(far.key)
     }
   }
 
@@ -186,6 +186,7 @@ export class World {
     const node = new SimulatedNode(name, peerKey(nodeKey(name)), this.nodes.length, group, {
       clock: this.clock,
       block: (cid) => this.block(cid),
+      random: (key) => this.random.fork(`answers ${key}`),
       send: (from, to, message, written) => this.#send(from, to, message, written)
     })
     this.nodes.push(node)

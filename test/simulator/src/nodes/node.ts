@@ -1,15 +1,18 @@
-import { assert, type CID, type PeerKey } from '@shardswap/interface'
+import { assert, type CID, type PeerKey, type Random } from '@shardswap/interface'
 import type { SimulatedBlock } from '../engine/block.ts'
 import type { VirtualClock } from '../engine/clock.ts'
 import type { Message } from '../engine/message.ts'
 import type { NodeGroup, NodeName } from '../scenario.ts'
 import { type Fault, faultyAnswer, faultySend } from './faults.ts'
 import type { Fetching } from './fetching.ts'
+import { DelayedAnswers } from './delayed.ts'
 import { Serving } from './serving.ts'
 
 export interface NodePorts {
   readonly clock: VirtualClock
   block(cid: CID): SimulatedBlock
+  /** A stream of chance for one node's answers. */
+  random(node: PeerKey): Random
   /** Hands a message to the network; its connection stands. */
   send(from: SimulatedNode, to: PeerKey, message: Message, written?: (ok: boolean) => void): void
 }
@@ -28,6 +31,7 @@ export class SimulatedNode {
   fault: Fault | undefined
   isOnline: boolean
   readonly #ports: NodePorts
+  readonly #delayed: DelayedAnswers | undefined
 
   constructor(name: NodeName, key: PeerKey, index: number, group: NodeGroup, ports: NodePorts) {
     this.name = name
@@ -37,6 +41,10 @@ export class SimulatedNode {
     this.fault = group.fault
     this.isOnline = group.isAway !== true
     this.#ports = ports
+    const { answerMs } = group
+    if (answerMs !== undefined) {
+      this.#delayed = new DelayedAnswers(ports.clock, answerMs, ports.random(key), (peer, message) => this.send(peer, message))
+    }
     this.serving = new Serving({
       clock: ports.clock,
       storeDelayMs: group.storeDelayMs ?? 0,
@@ -62,6 +70,7 @@ export class SimulatedNode {
   receive(from: SimulatedNode, message: Message, bytes: number): void {
     this.fetching?.receive(from.key, message, bytes)
     if (message.entries.length === 0) return
+    this.#delayed?.cancel(from.key, message, (cid) => this.#ports.block(cid))
     if (this.fault === undefined) {
       this.serving.receive(from.key, message)
       return
@@ -76,8 +85,15 @@ export class SimulatedNode {
     this.#ports.send(this, to, message, written)
   }
 
+  /** The connection to whoever was served went. */
+  left(peer: PeerKey): void {
+    this.serving.disconnect(peer)
+    this.#delayed?.drop(peer)
+  }
+
   #answer(peer: PeerKey, made: Message, written: (ok: boolean) => void): void {
-    const message = this.fault === undefined ? made : faultySend(this.fault, made)
+    const sound = this.fault === undefined ? made : faultySend(this.fault, made)
+    const message = sound === undefined || this.#delayed === undefined ? sound : this.#delayed.keepBack(peer, sound)
     if (message === undefined) this.#ports.clock.in(0, () => written(true))
     else {
       assert(message.presences.length === 0 || this.supportsHave, 'a peer of 1.1.0 says neither HAVE nor DONT_HAVE')
