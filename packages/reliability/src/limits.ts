@@ -5,8 +5,6 @@ export type ShareMap = 'proportional' | 'equal' | 'percentile'
 export interface ReliabilityLimits {
   /** Peers that are remembered. Those that are connected always are. */
   readonly recordsMax: number
-  /** What one peer's record takes at most, as JSON, in bytes. */
-  readonly recordBytesMax: number
 
   /** What one more observation leaves of the weight of those before it, in the slow estimate (λ). */
   readonly forgetting: number
@@ -31,7 +29,7 @@ export interface ReliabilityLimits {
   readonly uptimePriorMs: number
   /** The score of a peer that is not shut out is never below it. */
   readonly scoreMin: number
-  /** What a newcomer's score is at most, as a part of the median score of those vetted. */
+  /** What a newcomer's score is at most, as a part of what the median of those vetted has for success. */
   readonly newcomerScorePart: number
 
   /** Observations that vetting takes. */
@@ -50,24 +48,26 @@ export interface ReliabilityLimits {
   /** Connected time over which its weight comes back afterwards, in milliseconds. */
   readonly returnMs: number
 
-  /** Latencies that a percentile takes, of one size or of all. */
-  readonly percentileSamplesMin: number
   /** No want-block is late before it, in milliseconds. */
   readonly lateMinMs: number
   /** When a want-block is late at a peer of which no latency is known, in milliseconds. */
   readonly lateStartMs: number
+  /** What such a peer is taken to deliver, in bytes a second. */
+  readonly unknownBytesPerS: number
   /** How long the pool's medians stand before they are taken anew, in milliseconds. */
   readonly poolRefreshMs: number
-  /** A backup's score is at least this part of the upper quartile of the vetted ones' scores. */
+  /** A backup's score is at least this part of what the median of those vetted has for success. */
   readonly backupScorePart: number
 }
+
+/** What one peer's record takes at most, as JSON, in bytes: the bounds of its parts make it so. */
+export const recordBytesMax = 8 * 1024
 
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
 export const defaultReliabilityLimits: ReliabilityLimits = {
   recordsMax: 10_000,
-  recordBytesMax: 8 * 1024,
   forgetting: 0.98,
   fastGain: 0.15,
   successPrior: 0.9,
@@ -88,9 +88,9 @@ export const defaultReliabilityLimits: ReliabilityLimits = {
   newcomerPicksMax: 4,
   shutOutMs: dayMs,
   returnMs: 7 * dayMs,
-  percentileSamplesMin: 40,
   lateMinMs: 10,
   lateStartMs: 1000,
-  poolRefreshMs: 1000,
+  unknownBytesPerS: 512 * 1024,
+  poolRefreshMs: 100,
   backupScorePart: 0.5
 }

@@ -1,47 +1,154 @@
+import { assert } from '@shardswap/interface'
 import type { BlockKey, PeerKey } from '@shardswap/interface'
+import { Calendar } from './calendar.ts'
+import { Calibrator } from './calibration.ts'
+import { failChanceOf } from './forecast.ts'
+import { Histogram } from './histogram.ts'
+import { defaultReliabilityLimits, type ReliabilityLimits, type ShareMap } from './limits.ts'
+import { Newcomers } from './newcomers.ts'
+import { Pool } from './pool.ts'
+import { observationOf, PeerRecord } from './record.ts'
+import { Records } from './records.ts'
+import { fromRemembered, toRemembered } from './remembered.ts'
+import { sharesOf } from './share.ts'
+import { isFit, standingOf, uptimeOf } from './standing.ts'
 import type { BackupReason, Chances, Delivery, Outcome, PeerStanding, ReliabilityCore, Turn } from './types.ts'
 import type { Calibration, PeerScore, Recalled, ReliabilityInit, RememberedPeers } from './views.ts'
+import { Windows } from './windows.ts'
 
-/** The reliability layer: every peer's record, and what follows from it. */
+/** Our own time is counted in steps of at least a second. */
+const stepMs = 1000
+/** A standing is looked at again after so long, though nothing was observed. */
+const standingMs = 60_000
+
+/**
+ * The reliability layer: a record of every peer, and what follows from it. Events change counters; scores, weights and
+ * forecasts are functions of those and of the pool's figures, taken when somebody asks.
+ */
 export class Reliability implements ReliabilityCore {
+  readonly limits: ReliabilityLimits
   /** What was taken back from the last run. */
-  readonly recalled: Recalled = { peers: 0, rejected: 0, problem: undefined }
-  readonly #init: ReliabilityInit
+  readonly recalled: Recalled
+  readonly #share: ShareMap
+  readonly #calendar: Calendar
+  readonly #records: Records
+  readonly #pool: Pool
+  readonly #newcomers: Newcomers
+  readonly #calibrator = new Calibrator()
+  /** When we ran ourselves: nobody can be connected to who is not there. */
+  readonly #own: Windows
+  #ownUntilMs: number
+  #nowMs: number
+  /** Latencies of all peers, in one row. */
+  readonly #latencies = new Histogram(1)
+  #lateMs: number
+  /** The standing of peers of which nothing is known. */
+  #unknown: PeerStanding | undefined
+  #unknownEpoch = -1
 
-  constructor(init: ReliabilityInit) {
-    this.#init = init
+  constructor({ limits, share = 'proportional', wallMs, nowMs, remembered }: ReliabilityInit) {
+    assert(Number.isFinite(wallMs) && Number.isFinite(nowMs), 'the time is a number')
+    this.limits = { ...defaultReliabilityLimits, ...limits }
+    this.#share = share
+    this.#calendar = new Calendar(wallMs, nowMs)
+    this.#records = new Records(this.limits)
+    this.#newcomers = new Newcomers(this.limits)
+    this.#nowMs = nowMs
+    this.#ownUntilMs = nowMs
+    this.#lateMs = this.limits.lateStartMs
+    const { own, records, recalled } = fromRemembered(remembered, this.#calendar, nowMs, this.limits)
+    this.#own = own ?? new Windows(this.#calendar.hour(nowMs))
+    for (const record of records) this.#records.add(record)
+    this.recalled = recalled
+    this.#pool = new Pool(this.limits, this.#calendar, (record, atMs) => this.#uptimeOf(record, atMs))
   }
 
-  peerConnected(_peer: PeerKey, _nowMs: number): void {}
+  peerConnected(peer: PeerKey, nowMs: number): void {
+    const record = this.#known(peer, nowMs)
+    if (record.isConnected) return
+    record.roll(this.#calendar, nowMs, this.limits)
+    record.connect(nowMs)
+    this.#records.connected(record)
+    this.#pool.move(record, nowMs)
+  }
 
-  peerDisconnected(_peer: PeerKey, _nowMs: number): void {}
+  peerDisconnected(peer: PeerKey, nowMs: number): void {
+    const record = this.#records.get(peer)
+    if (record === undefined || !record.isConnected) return
+    record.disconnect(this.#calendar, nowMs)
+    this.#records.disconnected(record)
+    this.#pool.move(record, nowMs)
+  }
 
-  asked(_turn: Turn, _nowMs: number): void {}
+  asked({ peer, role }: Turn, nowMs: number): void {
+    this.#nowMs = nowMs
+    this.#known(peer, nowMs).begin(role)
+  }
 
-  settled(_turn: Turn, _outcome: Outcome, _nowMs: number, _delivery?: Delivery): void {}
+  settled({ peer, failChance }: Turn, outcome: Outcome, nowMs: number, delivery?: Delivery): void {
+    this.#nowMs = nowMs
+    const record = this.#known(peer, nowMs)
+    record.settle(outcome)
+    const isSuccess = observationOf(outcome)
+    // That a peer lacks what it never claimed says nothing of it, but the forecast said that it might.
+    if (isSuccess !== undefined || outcome === 'denied') this.#calibrator.observe(failChance, isSuccess !== true)
+    if (isSuccess === undefined) return
+    record.observe(isSuccess, this.#calendar.hour(nowMs), this.limits)
+    if (isSuccess && delivery !== undefined) this.#deliver(record, delivery, nowMs)
+    this.#records.settle(record)
+    this.#pool.move(record, nowMs)
+  }
 
-  ended(_key: BlockKey, _nowMs: number): void {}
+  ended(_key: BlockKey, nowMs: number): void {
+    this.#nowMs = nowMs
+  }
 
-  failedHard(_peer: PeerKey, _nowMs: number): void {}
+  failedHard(peer: PeerKey, nowMs: number): void {
+    const record = this.#known(peer, nowMs)
+    record.roll(this.#calendar, nowMs, this.limits)
+    record.shutOut(nowMs + this.limits.shutOutMs, this.limits.returnMs)
+    this.#records.settle(record)
+    this.#pool.move(record, nowMs)
+  }
 
-  duplicated(_peer: PeerKey, _bytes: number): void {}
+  duplicated(peer: PeerKey, bytes: number): void {
+    const counts = this.#records.get(peer)?.counts
+    if (counts === undefined) return
+    counts.duplicateBlocks += 1
+    counts.duplicateBytes += bytes
+  }
 
-  standing(_peer: PeerKey, _nowMs: number): PeerStanding {
-    return { score: 100, weight: 100, isVetted: false, shutOutUntilMs: Number.NEGATIVE_INFINITY }
+  standing(peer: PeerKey, nowMs: number): PeerStanding {
+    this.#nowMs = nowMs
+    this.#pool.refresh(nowMs)
+    const record = this.#records.get(peer)
+    if (record === undefined) return this.#unknownStanding(nowMs)
+    if (record.standing === undefined || record.standingEpoch !== this.#pool.epoch || nowMs >= record.standingUntilMs) {
+      this.#stand(record, nowMs)
+    }
+    return record.standing as PeerStanding
   }
 
   mayPickNewcomer(): boolean {
-    return true
+    return this.#newcomers.mayBePicked
   }
 
-  picked(_isVetted: boolean): void {}
-
-  failChance(_peer: PeerKey, chances: Chances): number {
-    return 1 - chances.presence
+  picked(isVetted: boolean): void {
+    this.#newcomers.picked(isVetted)
   }
 
-  lateAfterMs(_peer: PeerKey, _queuedBytes: number, _reason: 'late' | 'endgame'): number {
-    return 1000
+  failChance(peer: PeerKey, chances: Chances): number {
+    const record = this.#records.get(peer)
+    const { meanSuccess } = this.#pool.figures
+    const lateMs = chances.quietMs > 0 ? this.#netLateMs(record) : 0
+    return failChanceOf(record?.evidence, chances, meanSuccess, lateMs, this.limits)
+  }
+
+  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number {
+    const latency = this.#records.get(peer)?.latency
+    const { lateMinMs, unknownBytesPerS } = this.limits
+    if (latency === undefined) return Math.max(lateMinMs, this.#lateMs + (1000 * queuedBytes) / unknownBytesPerS)
+    return Math.max(lateMinMs, latency.lateAfterMs(queuedBytes, reason))
   }
 
   takeBackup(_reason: BackupReason, _failChance: number, _nowMs: number): boolean {
@@ -50,22 +157,121 @@ export class Reliability implements ReliabilityCore {
 
   returnBackup(): void {}
 
-  isFitForBackup(_peer: PeerKey): boolean {
-    return false
+  isFitForBackup(peer: PeerKey): boolean {
+    const record = this.#records.get(peer)
+    if (record === undefined) return this.#pool.figures.vettedSuccess === undefined
+    return record.isConnected && isFit(this.standing(peer, this.#nowMs), this.#pool.figures, this.limits)
   }
 
   /** Every peer that is remembered, the greatest score first. */
-  scores(_nowMs: number): PeerScore[] {
-    return []
+  scores(nowMs: number): PeerScore[] {
+    this.#pool.refresh(nowMs)
+    const records = [...this.#records.all()]
+    const standings = records.map(({ peer }) => this.standing(peer, nowMs))
+    const weights = records.map(({ isConnected, shutOutUntilMs }, at) => {
+      return isConnected && shutOutUntilMs <= nowMs ? (standings[at] as PeerStanding).weight : 0
+    })
+    const shares = sharesOf(weights)
+    const scores = records.map((record, at) => this.#view(record, standings[at] as PeerStanding, shares[at] as number, nowMs))
+    return scores.sort((a, b) => b.score - a.score || (a.peer < b.peer ? -1 : 1))
   }
 
   /** How good the forecasts were. */
   calibration(): Calibration {
-    return { forecasts: 0, failRate: 0, brier: 0, baseRateBrier: 0, calibrationError: 0 }
+    return this.#calibrator.figures
   }
 
-  /** What is to be kept over a restart. */
+  /** What is to be kept over a restart: plain data, bounded in peers and in bytes. */
   remember(nowMs: number): RememberedPeers {
-    return { version: 1, wallMs: this.#init.wallMs + nowMs - this.#init.nowMs, own: [], peers: [] }
+    this.#passOwn(nowMs)
+    const peers = this.#records.worthKeeping().map((record) => {
+      record.pass(this.#calendar, nowMs)
+      record.roll(this.#calendar, nowMs, this.limits)
+      return toRemembered(record, this.#calendar, nowMs)
+    })
+    return { version: 1, own: { hour: this.#own.hour, counts: this.#own.toSparse() }, peers }
   }
+
+  #known(peer: PeerKey, nowMs: number): PeerRecord {
+    let record = this.#records.get(peer)
+    if (record === undefined) {
+      record = new PeerRecord(peer, this.#calendar, nowMs)
+      this.#records.add(record)
+    }
+    return record
+  }
+
+  #deliver(record: PeerRecord, delivery: Delivery, nowMs: number): void {
+    const netMs = record.deliver(delivery, nowMs)
+    this.#latencies.add(0, netMs)
+    // The 99th of a hundred is the first that says anything.
+    const total = this.#latencies.total(0)
+    if (total >= 100 && total % 16 === 0) this.#lateMs = this.#latencies.quantile(0, 0.99)
+  }
+
+  #stand(record: PeerRecord, nowMs: number): void {
+    record.roll(this.#calendar, nowMs, this.limits)
+    const ranks = this.#share === 'percentile' ? this.#pool.ranks(record) : noRanks
+    const standing = standingOf(record, this.#pool.figures, this.#uptimeOf(record, nowMs), ranks, this.#share, nowMs, this.limits)
+    record.standing = standing
+    record.standingEpoch = this.#pool.epoch
+    record.standingUntilMs = record.shutOutUntilMs > nowMs ? Math.min(record.shutOutUntilMs, nowMs + standingMs) : nowMs + standingMs
+  }
+
+  #unknownStanding(nowMs: number): PeerStanding {
+    if (this.#unknown === undefined || this.#unknownEpoch !== this.#pool.epoch) {
+      const record = new PeerRecord('' as PeerKey, this.#calendar, nowMs)
+      this.#unknown = standingOf(record, this.#pool.figures, 1, middleRanks, this.#share, nowMs, this.limits)
+      this.#unknownEpoch = this.#pool.epoch
+    }
+    return this.#unknown
+  }
+
+  /** From when on silence speaks against a peer. */
+  #netLateMs(record: PeerRecord | undefined): number {
+    return Math.max(this.limits.lateMinMs, record?.latency?.netLateMs(0, 'late') ?? this.#lateMs)
+  }
+
+  #uptimeOf(record: PeerRecord, nowMs: number): number {
+    this.#passOwn(nowMs, stepMs)
+    const sinceFirstMs = this.#calendar.wallMs(nowMs) - record.firstSeenWallMs
+    return uptimeOf(record.windows, this.#own, sinceFirstMs, this.limits)
+  }
+
+  #passOwn(nowMs: number, leastMs = 0): void {
+    if (nowMs - this.#ownUntilMs < leastMs) return
+    this.#own.pass(this.#ownUntilMs, nowMs, this.#calendar)
+    this.#own.roll(this.#calendar.hour(nowMs))
+    this.#ownUntilMs = nowMs
+  }
+
+  #view(record: PeerRecord, { score, isVetted }: PeerStanding, share: number, nowMs: number): PeerScore {
+    const { day, month } = record.windows
+    const sinceFirstMs = this.#calendar.wallMs(nowMs) - record.firstSeenWallMs
+    return {
+      peer: record.peer,
+      isConnected: record.isConnected,
+      isVetted,
+      score,
+      share,
+      shutOutMs: Math.max(0, record.shutOutUntilMs - nowMs),
+      success24h: part(day.successes, day.observations),
+      success30d: part(month.successes, month.observations),
+      uptime24h: part(day.timeMs, Math.min(this.#own.day.timeMs, sinceFirstMs)),
+      uptime30d: part(month.timeMs, Math.min(this.#own.month.timeMs, sinceFirstMs)),
+      latencyP50Ms: record.latency?.quantileMs(0.5),
+      latencyP95Ms: record.latency?.quantileMs(0.95),
+      failChance: this.failChance(record.peer, surely),
+      inFlight: record.inFlight,
+      counts: { ...record.counts }
+    }
+  }
+}
+
+const noRanks = { success: 0, latency: 0, uptime: 0 }
+const middleRanks = { success: 0.5, latency: 0.5, uptime: 0.5 }
+const surely: Chances = { presence: 1, quietMs: 0 }
+
+function part(of: number, all: number): number | undefined {
+  return all > 0 ? Math.min(1, of / all) : undefined
 }

@@ -92,15 +92,35 @@ export interface Calibration {
 /** What is kept over a restart: plain data, as JSON has it. `version` says how the records are to be read. */
 export interface RememberedPeers {
   readonly version: 1
-  /** The wall's time when it was given out. */
-  readonly wallMs: number
-  /** Hours that we ran ourselves, as in a record. */
-  readonly own: readonly number[]
+  /** How long we ran ourselves, hour by hour and day by day. */
+  readonly own: RememberedWindows
+  /** Those who would be forgotten first stand first. */
   readonly peers: readonly RememberedPeer[]
 }
 
-/** One peer's record; the numbers are told in `remembered.ts`. */
+/** Buckets of the last 24 hours and 30 days. */
+export interface RememberedWindows {
+  /** The newest hour, counted from 1970. */
+  readonly hour: number
+  /** Pairs of index and count; an index is slot × 3 + field: successes, observations, milliseconds. */
+  readonly counts: readonly number[]
+}
+
+/** One peer's record. All numbers are finite; times are the wall's, in milliseconds since 1970. */
 export interface RememberedPeer {
   readonly peer: string
-  readonly [field: string]: string | number | boolean | readonly number[]
+  readonly firstSeenWallMs: number
+  readonly counts: PeerCounts
+  readonly windows: RememberedWindows
+  /** The slow estimate's successes and failures; the fast one's successes and weight. */
+  readonly evidence: readonly number[]
+  readonly observedSinceNew: number
+  readonly isVetted: boolean
+  /** 0 where it was not shut out. */
+  readonly shutOutUntilWallMs: number
+  readonly returnLeftMs: number
+  /** Smoothed, variation, shortest; milliseconds and bytes that its rate comes from. Empty where no block ever came. */
+  readonly latency: readonly number[]
+  /** Pairs of index and count of latencies. */
+  readonly latencies: readonly number[]
 }

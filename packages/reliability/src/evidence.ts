@@ -1,0 +1,51 @@
+import type { ReliabilityLimits } from './limits.ts'
+
+/**
+ * Two estimates of a peer's chance of success, both out of nothing but counters: a slow one, successes and
+ * failures of which each observation leaves a part λ (a Beta distribution that forgets, as Jøsang and Ismail 2002
+ * have it and Storj uses it), and a fast one, an average that moves. Whoever reads them says what stands in for what
+ * was not observed.
+ */
+export class Evidence {
+  slowSuccesses = 0
+  slowFailures = 0
+  /** The moving average of successes, and of ones: what it lacks of 1 is not known yet. */
+  fastSuccesses = 0
+  fastWeight = 0
+
+  observe(isSuccess: boolean, { forgetting, fastGain }: ReliabilityLimits): void {
+    this.slowSuccesses *= forgetting
+    this.slowFailures *= forgetting
+    this.fastSuccesses *= 1 - fastGain
+    this.fastWeight += (1 - this.fastWeight) * fastGain
+    if (isSuccess) {
+      this.slowSuccesses += 1
+      this.fastSuccesses += fastGain
+    } else this.slowFailures += 1
+  }
+
+  /** Days went by: half of what was seen is forgotten in `evidenceHalfLifeDays`. */
+  fade(days: number, { evidenceHalfLifeDays }: ReliabilityLimits): void {
+    const kept = 0.5 ** (days / evidenceHalfLifeDays)
+    this.slowSuccesses *= kept
+    this.slowFailures *= kept
+    this.fastSuccesses *= kept
+    this.fastWeight *= kept
+  }
+
+  /** Of what was seen, the part that succeeded; undefined where nothing was. */
+  get rate(): number | undefined {
+    const seen = this.slowSuccesses + this.slowFailures
+    return seen > 0 ? this.slowSuccesses / seen : undefined
+  }
+
+  /** The slow estimate, with a rate that counts as so many observations. */
+  slow(prior: number, priorObservations: number): number {
+    return (this.slowSuccesses + priorObservations * prior) / (this.slowSuccesses + this.slowFailures + priorObservations)
+  }
+
+  /** The fast estimate. */
+  fast(prior: number): number {
+    return this.fastSuccesses + (1 - this.fastWeight) * prior
+  }
+}

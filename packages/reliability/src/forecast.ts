@@ -1,0 +1,28 @@
+import type { Evidence } from './evidence.ts'
+import type { ReliabilityLimits } from './limits.ts'
+import type { Chances } from './types.ts'
+
+/**
+ * P(fail) = 1 − presence × success × quiet: it must have the block, it must be one that delivers, and it must not
+ * have fallen silent. Success is a mean of the slow and the fast estimate; where little was observed, the mean of
+ * the pool stands in for it (a hierarchical prior).
+ */
+export function failChanceOf(
+  evidence: Evidence | undefined,
+  { presence, quietMs }: Chances,
+  meanSuccess: number,
+  lateMs: number,
+  { priorObservations, forecastSlowPart }: ReliabilityLimits
+): number {
+  let success = meanSuccess
+  if (evidence !== undefined) {
+    const slow = evidence.slow(meanSuccess, priorObservations)
+    success = forecastSlowPart * slow + (1 - forecastSlowPart) * evidence.fast(meanSuccess)
+  }
+  return 1 - Math.min(1, Math.max(0, presence)) * success * quietFactor(quietMs, lateMs)
+}
+
+/** Of peers from which nothing came for longer than their blocks ever take, fewer and fewer are only slow. */
+function quietFactor(quietMs: number, lateMs: number): number {
+  return quietMs > lateMs ? lateMs / quietMs : 1
+}

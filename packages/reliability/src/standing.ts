@@ -1,0 +1,53 @@
+import type { ReliabilityLimits, ShareMap } from './limits.ts'
+import type { PeerRecord } from './record.ts'
+import { newcomerScoreMax, scoreOf, successOf, type PoolFigures } from './score.ts'
+import { weightOf, type Ranks } from './share.ts'
+import type { PeerStanding } from './types.ts'
+import type { Windows } from './windows.ts'
+
+/** The least part of its weight that a peer has on its way back, and while it is shut out, when nobody should look at it. */
+const returnPartMin = 0.01
+
+/**
+ * The part of the time that a peer was connected: mean of 24 hours and 30 days, of the time that we ran ourselves since
+ * it was first seen, with some time of full uptime in place of what was not seen.
+ */
+export function uptimeOf(windows: Windows, own: Windows, sinceFirstMs: number, { uptimePriorMs }: ReliabilityLimits): number {
+  const part = (connectedMs: number, ownMs: number): number => {
+    const possibleMs = Math.max(0, Math.min(ownMs, sinceFirstMs))
+    return Math.min(1, (connectedMs + uptimePriorMs) / (possibleMs + uptimePriorMs))
+  }
+  return (part(windows.day.timeMs, own.day.timeMs) + part(windows.month.timeMs, own.month.timeMs)) / 2
+}
+
+/** Where a peer stands: a function of its record, the pool's figures and the time, and of nothing else. */
+export function standingOf(
+  record: PeerRecord,
+  pool: PoolFigures,
+  uptime: number,
+  ranks: Ranks,
+  share: ShareMap,
+  nowMs: number,
+  limits: ReliabilityLimits
+): PeerStanding {
+  const { isVetted, shutOutUntilMs, returnLeftMs } = record
+  if (shutOutUntilMs > nowMs) return { score: 0, weight: limits.scoreMin * returnPartMin, isVetted: false, shutOutUntilMs }
+  const success = successOf(record.windows.day, record.windows.month, record.evidence, pool, limits)
+  let score = scoreOf(success, record.latency?.medianMs, uptime, pool, limits)
+  let weight = weightOf(share, score, ranks, limits.scoreMin)
+  if (!isVetted && pool.vettedSuccess !== undefined) {
+    const scoreMax = newcomerScoreMax(pool.vettedSuccess, limits)
+    if (share === 'percentile') weight *= limits.newcomerScorePart
+    score = Math.min(score, scoreMax)
+    if (share === 'proportional') weight = score
+  }
+  if (returnLeftMs > 0) weight *= Math.max(returnPartMin, 1 - returnLeftMs / limits.returnMs)
+  return { score, weight, isVetted, shutOutUntilMs: Number.NEGATIVE_INFINITY }
+}
+
+/** Whether a peer of this standing may be a backup: vetted where anybody is, and not far behind the median of them. */
+export function isFit({ score, isVetted }: PeerStanding, pool: PoolFigures, limits: ReliabilityLimits): boolean {
+  const { successPower, backupScorePart } = limits
+  if (score === 0 || (!isVetted && pool.vettedSuccess !== undefined)) return false
+  return score >= backupScorePart * 100 * (pool.vettedSuccess ?? pool.success) ** successPower
+}
