@@ -7,3 +7,19 @@ export type * from './types.ts'
 export { Reliability } from './reliability.ts'
 export { defaultReliabilityLimits, type ReliabilityLimits, type ShareMap } from './limits.ts'
 export type * from './views.ts'
+export { Accounts } from './accounts.ts'
+export { type AccountLimits, defaultAccountLimits, verifyAccountLimits } from './account-limits.ts'
+export { BackupBudget } from './budget.ts'
+export { type BudgetLimits, defaultBudgetLimits, verifyBudgetLimits } from './budget-limits.ts'
+export { creditedTurn, readSegment, type Receipt, receiptsOfPeer, type ReceiptTurn, type Segment, type TurnOutcome } from './receipts.ts'
+export { type RewardShare, rewardShares } from './rewards.ts'
+export {
+  type AccountRow,
+  type Counters,
+  isSavedPeriod,
+  otherPeers,
+  type PeriodReport,
+  rewardableByTurn,
+  type SavedPeriod,
+  sumReceipts
+} from './sums.ts'
