@@ -5,6 +5,9 @@ import type { Copy, Member, Wanted } from './blocks.ts'
 import type { InFlight } from './copies.ts'
 import type { PeerQueue } from './queue.ts'
 
+/** What is late, with nobody there to be its backup, is looked at again after so long at least. */
+const lookAgainMinMs = 10
+
 /**
  * Second want-blocks of what is in flight (C5), and the primaries that are left their time once their backup has
  * delivered (P6). Backups take no peer's space, and their choice has a die of its own: who is picked in turn is the
@@ -50,7 +53,7 @@ export class Backups {
   /** Whether the copy is looked at for being late, and not for its deadline. It is looked at again after half as long, should nobody be there now. */
   isLate(copy: Copy, nowMs: number): boolean {
     if (copy.phase !== 'in-flight' || nowMs < copy.lateMs) return false
-    copy.lateMs = nowMs + (nowMs - copy.sinceMs) / 2
+    copy.lateMs = nowMs + Math.max(lookAgainMinMs, (nowMs - copy.sinceMs) / 2)
     return true
   }
 

@@ -359,10 +359,8 @@ export class Broker implements ExchangeCore {
     if (decision.kind === 'ask') {
       const wanted = this.#blocks.get(decision.want.block.key)
       assert(wanted !== undefined, 'a session sends only what it wants')
-      for (const ask of decision.asks) {
-        const copy = this.#asking.ask(member, wanted, ask, 'primary', nowMs)
-        if (ask.type === 'want-block') this.#backUp(copy, 'proactive', nowMs)
-      }
+      const copies = decision.asks.map((ask) => this.#asking.ask(member, wanted, ask, 'primary', nowMs))
+      for (const copy of copies) if (copy.phase === 'in-flight') this.#backUp(copy, 'proactive', nowMs)
       for (const { session } of wanted.members) session.changed(wanted.key)
     }
     this.#awake.add(member)

@@ -1,4 +1,5 @@
-import { Broken, strayBytesMax, type World } from './world.ts'
+import { Broken } from './broken.ts'
+import { strayBytesMax, type World } from './world.ts'
 
 /** What must hold at any time. Throws Broken. */
 export function check(world: World): void {
@@ -7,9 +8,9 @@ export function check(world: World): void {
 }
 
 function checkQueues({ core, limits }: World): void {
-  for (const { peer, connected, inFlight, haves, windowBytes, limitWants } of core.queues()) {
+  for (const { peer, connected, inFlight, backups, haves, windowBytes, limitWants } of core.queues()) {
     const stands = core.standingAt(peer).length
-    if (inFlight + haves > limits.queueWantsMax || stands > limits.queueWantsMax)
+    if (inFlight + backups + haves > limits.queueWantsMax || stands > limits.queueWantsMax)
       throw new Broken(`${peer} has more than its queue may hold`)
     if (haves > limits.queueHavesMax) throw new Broken(`${peer} has more want-haves than it may`)
     if (!connected && stands > 0) throw new Broken(`${peer} is gone, and something stands there`)
@@ -19,13 +20,15 @@ function checkQueues({ core, limits }: World): void {
 
 function checkSums({ core, limits, sessions, setting }: World): void {
   const gauges = core.gauges()
-  let [inFlight, bytes, connected, ofSessions] = [0, 0, 0, 0]
+  let [inFlight, bytes, backups, connected, ofSessions] = [0, 0, 0, 0, 0]
   for (const queue of core.queues()) {
     inFlight += queue.inFlight
     bytes += queue.inFlightBytes
+    backups += queue.backups
     connected += Number(queue.connected)
   }
-  if (gauges.inFlight !== inFlight || gauges.inFlightBytes !== bytes) throw new Broken('the sums over all peers are wrong')
+  if (gauges.inFlight !== inFlight || gauges.inFlightBytes !== bytes || gauges.backups !== backups)
+    throw new Broken('the sums over all peers are wrong')
   // One want may always be out; a block's size shows only afterwards.
   const bytesMax = limits.inFlightBytesMax + Math.max(setting.blockBytes, 300_000) + strayBytesMax
   if (inFlight > 1 && bytes > bytesMax) throw new Broken(`${bytes} bytes in flight over all peers`)
@@ -46,8 +49,8 @@ export function checkEnd(world: World): void {
   const { core } = world
   for (const id of Array.from(world.sessions.keys())) world.closeSession(id)
   world.take(core.decide(world.nowMs))
-  const { sessions, wants, inFlight, inFlightBytes, haves, records } = core.gauges()
-  const left = { sessions, wants, inFlight, inFlightBytes, haves, records }
+  const { sessions, wants, inFlight, inFlightBytes, backups, haves, records } = core.gauges()
+  const left = { sessions, wants, inFlight, inFlightBytes, backups, haves, records, turns: world.judge?.open ?? 0 }
   if (Object.values(left).some((value) => value !== 0)) throw new Broken(`left at the end: ${JSON.stringify(left)}`)
   for (const { peer } of core.queues()) if (core.standingAt(peer).length > 0) throw new Broken(`something stands at ${peer}`)
   for (let wakes = 0; ; wakes++) {

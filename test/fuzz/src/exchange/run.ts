@@ -1,7 +1,9 @@
 import { Random } from '../random.ts'
 import { check, checkEnd } from './checks.ts'
 import { happen, leftWants } from './events.ts'
-import { Broken, World } from './world.ts'
+import { Broken } from './broken.ts'
+import { type JudgeKind, judgeKindOf } from './judge.ts'
+import { World } from './world.ts'
 
 /** Events of one run, at most; the seed says how many it is. */
 const eventsMax = 160
@@ -11,6 +13,8 @@ const patienceMs = 30 * 60_000
 const stepsMax = 20_000
 const stepsPerCheck = 50
 
+const judgingSeed = 0x2545f491
+
 export interface ExchangeFailure {
   readonly seed: number
   readonly how: string
@@ -18,11 +22,13 @@ export interface ExchangeFailure {
 
 /**
  * Runs the exchange core through events in an order by chance, then lets all be silent but the honest peers.
- * Returns how it broke a promise, or undefined. `onLine` is told what happens.
+ * Returns how it broke a promise, or undefined. `onLine` is told what happens; who judges peers is drawn, where it is left out.
  */
-export function runExchange(seed: number, onLine?: (line: string) => void): string | undefined {
+export function runExchange(seed: number, onLine?: (line: string) => void, kind?: JudgeKind): string | undefined {
   const random = new Random(seed)
-  const world = new World(random, onLine)
+  // A die of its own, so that a seed's events are the same whoever judges.
+  const judging = new Random(seed ^ judgingSeed)
+  const world = new World(random, { kind: kind ?? judgeKindOf(judging), random: judging }, onLine)
   try {
     for (let left = 5 + random.below(eventsMax); left > 0; left--) {
       happen(world)

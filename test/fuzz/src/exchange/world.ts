@@ -2,16 +2,15 @@ import type { Command, ExchangeCore } from '@shardswap/broker'
 import { type BlockKey, type PeerKey, peerKey } from '@shardswap/interface'
 import { createExchangeCore, type PeerLimits, peerLimits } from '@shardswap/peer'
 import type { Random } from '../random.ts'
+import { Broken } from './broken.ts'
 import { Honest } from './honest.ts'
+import { Judge, type JudgeKind } from './judge.ts'
 import { blocks, chance, numberOf, type Setting, settingOf } from './setting.ts'
 
 export interface OpenSession {
   readonly fixed: ReadonlySet<PeerKey> | undefined
   readonly wants: Set<BlockKey>
 }
-
-/** A promise of the core that was broken. */
-export class Broken extends Error {}
 
 /** Calls of `tick` at one time, before it counts as a loop without end. */
 const ticksMax = 1000
@@ -24,23 +23,27 @@ export class World {
   readonly setting: Setting
   readonly limits: PeerLimits
   readonly core: ExchangeCore
+  readonly judge: Judge | undefined
   readonly honest: readonly Honest[]
   readonly sessions = new Map<number, OpenSession>()
   nowMs = 0
   #nextSession = 0
   readonly #onLine: ((line: string) => void) | undefined
 
-  constructor(random: Random, onLine?: (line: string) => void) {
+  constructor(random: Random, judge: { readonly kind: JudgeKind; readonly random: Random }, onLine?: (line: string) => void) {
     this.random = random
     this.#onLine = onLine
     this.setting = settingOf(random)
     this.limits = peerLimits(this.setting.limits)
     const next = (): number => random.below(2 ** 32) / 2 ** 32
-    this.core = createExchangeCore({ self: peerKey('me'), random: { next }, limits: this.setting.limits })
+    this.judge = judge.kind === 'none' ? undefined : new Judge(judge.kind, judge.random)
+    this.core = createExchangeCore({ self: peerKey('me'), random: { next }, limits: this.setting.limits, reliability: this.judge })
     const of = 1 + random.below(3)
     this.honest = Array.from({ length: of }, (_, i) => new Honest(i, of, random))
     for (const { key, supportsHave } of this.honest) this.core.connectPeer(key, supportsHave, 0)
-    this.say(JSON.stringify({ ...this.setting, honest: this.honest.map(({ key, supportsHave }) => [key, supportsHave]) }))
+    this.say(
+      JSON.stringify({ judge: judge.kind, ...this.setting, honest: this.honest.map(({ key, supportsHave }) => [key, supportsHave]) })
+    )
   }
 
   say(line: string): void {

@@ -1,0 +1,2 @@
+/** A promise of the core that was broken. */
+export class Broken extends Error {}
