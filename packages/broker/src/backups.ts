@@ -46,7 +46,7 @@ export class Backups {
   /** It has space that nobody waits for, and is neither asked for the block already nor at rest for it. */
   #isFit(wanted: Wanted, queue: PeerQueue, bytes: number, nowMs: number): boolean {
     const phase = wanted.stances.get(queue.key)?.phase
-    if ((phase !== undefined && phase !== 'have') || !queue.isUsable(nowMs)) return false
+    if ((phase !== undefined && phase !== 'have' && phase !== 'have-asked') || !queue.isUsable(nowMs)) return false
     return queue.line.size === 0 && queue.fits(bytes) && this.#reliability.isFitForBackup(queue.key)
   }
 

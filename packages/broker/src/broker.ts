@@ -359,8 +359,13 @@ export class Broker implements ExchangeCore {
     if (decision.kind === 'ask') {
       const wanted = this.#blocks.get(decision.want.block.key)
       assert(wanted !== undefined, 'a session sends only what it wants')
-      const copies = decision.asks.map((ask) => this.#asking.ask(member, wanted, ask, 'primary', nowMs))
-      for (const copy of copies) if (copy.phase === 'in-flight') this.#backUp(copy, 'proactive', nowMs)
+      const blockAsks = decision.asks.filter(({ type }) => type === 'want-block')
+      const copies = blockAsks.map((ask) => this.#asking.ask(member, wanted, ask, 'primary', nowMs))
+      for (const copy of copies) this.#backUp(copy, 'proactive', nowMs)
+      for (const ask of decision.asks) {
+        // Who is asked for the block itself need not be asked whether it has it.
+        if (wanted.stances.get(ask.peer.key)?.phase !== 'in-flight') this.#asking.ask(member, wanted, ask, 'primary', nowMs)
+      }
       for (const { session } of wanted.members) session.changed(wanted.key)
     }
     this.#awake.add(member)

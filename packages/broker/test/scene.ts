@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type BlockKey, blockKey, CID, type PeerKey, peerKey } from '@shardswap/interface'
+import type { Outcome, ReliabilityCore } from '@shardswap/reliability'
 import { defaultSessionLimits, Session, type SessionLimits } from '@shardswap/session'
 import { create } from 'multiformats/hashes/digest'
+import { indifferent } from '../src/indifferent.ts'
 import { Broker, type BrokerLimits, type Command, defaultBrokerLimits, type SessionInit } from '../src/index.ts'
 import { seeded } from '../../session/test/scene.ts'
 
@@ -35,6 +37,8 @@ export interface SceneOptions {
   readonly seed?: number
   readonly self?: PeerKey
   readonly session?: SessionInit
+  readonly reliability?: ReliabilityCore
+  readonly backups?: boolean
 }
 
 /** A broker with session 0 open, and peers that know want-have connected. */
@@ -44,6 +48,8 @@ export function scene(options: SceneOptions = {}): Broker {
   const broker = new Broker({
     limits: all,
     random: seeded(options.seed ?? 7),
+    reliability: options.reliability,
+    backups: options.backups,
     openSession: (init) => new Session({ ...init, limits: all, self })
   })
   broker.openSession(0, options.session ?? {}, 0)
@@ -82,4 +88,20 @@ export function queue(broker: Broker, peer: PeerKey): ReturnType<Broker['queues'
   const found = broker.queues().find((each) => each.peer === peer)
   if (found === undefined) throw new Error(`the broker does not know ${peer}`)
   return found
+}
+
+/** A judge that says what it is told to say, and notes what it is told. */
+export function judge(says: Partial<ReliabilityCore> = {}): ReliabilityCore & { readonly told: string[] } {
+  const told: string[] = []
+  const note = (line: string): void => void told.push(line)
+  return {
+    ...indifferent,
+    asked: ({ key, peer, role }) => note(`asked ${role} ${numbers.get(key)} ${peer}`),
+    settled: ({ key, peer, role }, outcome: Outcome) => note(`${outcome} ${role} ${numbers.get(key)} ${peer}`),
+    ended: (key) => note(`ended ${numbers.get(key)}`),
+    failedHard: (peer) => note(`failed hard ${peer}`),
+    isFitForBackup: () => true,
+    ...says,
+    told
+  }
 }

@@ -28,7 +28,7 @@ export function chooseBackup(
     for (let draws = 0; draws < drawsMax && found.length < 2; draws++) {
       const candidate = candidates.sample(random.next())
       if (candidate === undefined) break
-      if (!block.stances.has(candidate.peer.key)) consider(candidate)
+      consider(candidate)
     }
   }
   const [one, other] = found

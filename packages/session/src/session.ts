@@ -265,7 +265,8 @@ export class Session {
     const candidate = this.#meet(peer, 1)
     if (candidate === undefined) return
     if (this.#candidates.receive(candidate)) this.#wants.wake()
-    if (!wasPromised) this.#candidates.answer(candidate, true)
+    // A promise may have come while the block was on its way, and was no answer then.
+    if (!wasPromised || candidate.hit === 0) this.#candidates.answer(candidate, true)
     if (!candidate.waiting) this.#turns.next(candidate)
   }
 

@@ -1,0 +1,240 @@
+import { peerKey } from '@shardswap/interface'
+import type { ReliabilityCore } from '@shardswap/reliability'
+import { describe, expect, it } from 'vitest'
+import type { Broker, Command } from '../src/index.ts'
+import { A, asks, at, B, cancels, judge, lines, queue, scene, want } from './scene.ts'
+
+const bytes = 1000
+
+/** Want-blocks of these commands: where it is not sure that a peer has it, want-haves are bought beside. */
+function blocks(commands: readonly Command[]): string[] {
+  return asks(commands).filter((line) => line.startsWith('block'))
+}
+
+interface Scene {
+  readonly broker: Broker
+  readonly told: string[]
+  readonly deliver: (i: number, peer: typeof A, nowMs: number) => string
+}
+
+/** A and B are known to have the DAG, each through a block of its own; time is 100. */
+function known(says: Partial<ReliabilityCore> = {}, peers = [A, B], backups = true): Scene {
+  const layer = judge(says)
+  const broker = scene({ peers: [], reliability: layer, backups })
+  peers.forEach((peer, i) => {
+    broker.connectPeer(peer, true, 0)
+    want(broker, 900 + i, 901 + i)
+    broker.decide(0)
+    broker.receivePresence(peer, at(900 + i).key, 'have', 10)
+    broker.decide(10)
+    broker.receiveBlock(peer, at(900 + i).key, bytes, 20)
+    broker.decide(20)
+  })
+  layer.told.length = 0
+  const deliver = (i: number, peer: typeof A, nowMs: number): string => broker.receiveBlock(peer, at(i).key, bytes, nowMs).kind
+  return { broker, told: layer.told, deliver }
+}
+
+/** One want, in flight at a primary and its backup. */
+function backedUp(says: Partial<ReliabilityCore> = {}): Scene & { readonly first: typeof A; readonly second: typeof A } {
+  const made = known({ failChance: () => 0.9, takeBackup: (reason) => reason === 'proactive', ...says })
+  want(made.broker, 1, 2, 100)
+  const sent = blocks(made.broker.decide(100))
+  const [first, second] = sent.map((line) => peerKey(line.split(' ')[2] as string)) as [typeof A, typeof A]
+  expect(sent).toEqual([`block 1 ${first}`, `block 1 ${second}`])
+  expect(made.told).toEqual([`asked primary 1 ${first}`, `asked backup 1 ${second}`])
+  made.told.length = 0
+  return { ...made, first, second }
+}
+
+describe('backups', () => {
+  it('[C5] [P5] asks a second peer at once where failure is likely and the budget lets', () => {
+    const { broker, first, second } = backedUp()
+    expect(new Set([first, second])).toEqual(new Set([A, B]))
+    expect([queue(broker, first).inFlight, queue(broker, first).backups]).toEqual([1, 0])
+    expect([queue(broker, second).inFlight, queue(broker, second).backups]).toEqual([0, 1])
+    expect(broker.total.backupsSent).toBe(1)
+  })
+
+  it('[C5] asks nobody else without a token, nor where backups are off', () => {
+    for (const { broker } of [known({ failChance: () => 0.9 }), known({ failChance: () => 0.9, takeBackup: () => true }, [A, B], false)]) {
+      want(broker, 1, 2, 100)
+      expect(blocks(broker.decide(100))).toHaveLength(1)
+    }
+  })
+
+  it('[C5] gives the token back where nobody is fit to be asked', () => {
+    let tokens = 3
+    const { broker } = known({
+      takeBackup: (reason) => reason === 'proactive' && tokens-- > 0,
+      returnBackup: () => void tokens++,
+      isFitForBackup: () => false
+    })
+    want(broker, 1, 2, 100)
+    expect(blocks(broker.decide(100))).toHaveLength(1)
+    expect(tokens).toBe(3)
+  })
+
+  it('[P6] cancels the backup, and not the primary, when the primary comes first', () => {
+    const { broker, told, deliver, first, second } = backedUp()
+    expect(deliver(1, first, 150)).toBe('wanted')
+    expect(cancels(broker.decide(150))).toEqual([`cancel 1 ${second}`])
+    expect(told).toEqual([`success primary 1 ${first}`, `withdrawn backup 1 ${second}`, 'ended 1'])
+  })
+
+  it('[P6] lets the primary have its time when the backup comes first, and its credit when it uses it', () => {
+    const { broker, told, deliver, first, second } = backedUp()
+    expect(deliver(1, second, 150)).toBe('wanted')
+    expect(cancels(broker.decide(150))).toEqual([])
+    expect(told).toEqual([`success backup 1 ${second}`, 'ended 1'])
+    expect([broker.gauges().wants, broker.gauges().inFlight]).toEqual([0, 1])
+    expect(deliver(1, first, 180)).toBe('duplicate')
+    expect(lines(broker.decide(180))).toEqual([])
+    expect(told.slice(2)).toEqual([`success primary 1 ${first}`, 'ended 1'])
+    expect([broker.total.duplicateBlocks, broker.gauges().inFlight]).toEqual([1, 0])
+    // A third copy is one that nobody asked for again.
+    expect(deliver(1, first, 190)).toBe('duplicate')
+  })
+
+  it('[P6] cancels a primary that did not use its time, and counts that against it', () => {
+    const { broker, told, deliver, first, second } = backedUp()
+    deliver(1, second, 150)
+    expect(cancels(broker.tick(100_000))).toEqual([`cancel 1 ${first}`])
+    expect(told.slice(2)).toEqual([`timeout primary 1 ${first}`, 'ended 1'])
+    expect(broker.gauges().records).toBe(broker.session(0)?.knownPeers)
+  })
+
+  it('[P6] ends that time with the session, with the connection, and with DONT_HAVE', () => {
+    const ends: readonly [string, (made: Scene & { first: typeof A }) => void][] = [
+      ['withdrawn', ({ broker }) => broker.closeSession(0, 200)],
+      ['reset', ({ broker, first }) => broker.disconnectPeer(first, 200)],
+      ['denied', ({ broker, first }) => broker.receivePresence(first, at(1).key, 'dont-have', 200)]
+    ]
+    for (const [outcome, end] of ends) {
+      const made = backedUp()
+      made.deliver(1, made.second, 150)
+      made.broker.decide(150)
+      end(made)
+      made.broker.decide(200)
+      expect(made.told.slice(2)).toEqual([`${outcome} primary 1 ${made.first}`, 'ended 1'])
+      expect([made.broker.gauges().inFlight, made.broker.gauges().wants]).toEqual([0, 0])
+    }
+  })
+
+  it('[B19] attaches a new want to a primary that has time left', () => {
+    const { broker, deliver, first, second } = backedUp()
+    deliver(1, second, 150)
+    broker.openSession(5, {}, 160)
+    want(broker, 1, 2, 160, 5)
+    expect(asks(broker.decide(160))).toEqual([])
+    expect([broker.session(0)?.inFlight, broker.session(5)?.inFlight]).toEqual([0, 1])
+    expect(deliver(1, first, 170)).toBe('wanted')
+    expect(broker.session(5)).toMatchObject({ wants: 0, inFlight: 0 })
+  })
+
+  it('[P7] leaves what sessions know of a peer, and the space of its turns, as they were', () => {
+    const { broker, deliver, second } = backedUp()
+    expect(broker.session(0)?.inFlight).toBe(1)
+    const before = queue(broker, second)
+    deliver(1, second, 150)
+    const after = queue(broker, second)
+    expect([before.inFlight, before.inFlightBytes, after.inFlight, after.inFlightBytes]).toEqual([0, 0, 0, 0])
+  })
+
+  it('waits for the backup when the primary has had its time, and then asks anew', () => {
+    const { broker, told, first, second } = backedUp()
+    broker.receiveBytes(second, 10, 1000)
+    const commands = broker.tick(100_000)
+    expect(told.filter((line) => line.startsWith('timeout'))).toEqual([`timeout primary 1 ${first}`, `timeout backup 1 ${second}`])
+    expect(cancels(commands)).toEqual([`cancel 1 ${first}`, `cancel 1 ${second}`])
+  })
+
+  it('[C5] asks a second peer when the first is late, once', () => {
+    const { broker, told } = known({ lateAfterMs: () => 25, takeBackup: (reason) => reason === 'late' })
+    want(broker, 1, 20, 100)
+    expect(asks(broker.decide(100)).length).toBeGreaterThan(8)
+    told.length = 0
+    expect(asks(broker.tick(124))).toEqual([])
+    broker.tick(126)
+    const backups = told.filter((line) => line.startsWith('asked backup'))
+    expect(new Set(backups).size).toBe(backups.length)
+    expect(backups.length).toBe(broker.total.backupsSent)
+    expect(backups.length).toBeGreaterThan(0)
+    broker.tick(140)
+    expect(broker.total.backupsSent).toBe(backups.length)
+  })
+
+  it('[C5] is in more of a hurry when the fetch is at its end', () => {
+    const { broker } = known({
+      lateAfterMs: (_peer, _bytes, reason) => (reason === 'late' ? 40 : 15),
+      takeBackup: (reason) => reason === 'endgame'
+    })
+    want(broker, 1, 2, 100)
+    broker.decide(100)
+    expect(broker.total.backupsSent).toBe(0)
+    broker.tick(116)
+    expect(broker.total.backupsSent).toBe(1)
+  })
+})
+
+describe('a peer that says HAVE to what it is asked for, and sends it', () => {
+  it('is a provider from then on', () => {
+    const broker = scene({ peers: [A] })
+    want(broker, 900, 901)
+    broker.decide(0)
+    broker.receivePresence(A, at(900).key, 'have', 10)
+    broker.receiveBlock(A, at(900).key, bytes, 20)
+    broker.connectPeer(B, true, 30)
+    want(broker, 1, 2, 30)
+    expect(asks(broker.decide(30))).toContain('block 1 A')
+  })
+})
+
+describe('outcomes, as the reliability layer is told of them', () => {
+  const outcomes: readonly [outcome: string, happen: (broker: Broker) => void][] = [
+    ['success', (broker) => broker.receiveBlock(A, at(1).key, bytes, 150)],
+    ['timeout', (broker) => broker.tick(100_000)],
+    [
+      'silence',
+      (broker) => {
+        broker.receivePresence(A, at(1).key, 'have', 110)
+        broker.tick(100_000)
+      }
+    ],
+    [
+      'broken-have',
+      (broker) => {
+        broker.receivePresence(A, at(1).key, 'have', 110)
+        broker.receivePresence(A, at(1).key, 'dont-have', 120)
+      }
+    ],
+    ['denied', (broker) => broker.receivePresence(A, at(1).key, 'dont-have', 120)],
+    ['reset', (broker) => broker.disconnectPeer(A, 120)],
+    ['withdrawn', (broker) => broker.dropWant(0, at(1).key, 120)],
+    ['withdrawn', (broker) => broker.putBlock(at(1).key, 120)],
+    ['withdrawn', (broker) => broker.closeSession(0, 120)]
+  ]
+
+  it.each(outcomes)('[P8] tells %s once', (outcome, happen) => {
+    const { broker, told } = known({}, [A])
+    want(broker, 1, 2, 100)
+    broker.decide(100)
+    happen(broker)
+    expect(told.filter((line) => !line.startsWith('ended'))).toEqual(['asked primary 1 A', `${outcome} primary 1 A`])
+  })
+
+  it('tells of blocks that nobody asked for, once too often, as a hard failure', () => {
+    const { broker, told } = known({}, [A, B])
+    for (let i = 0; i < 3; i++) broker.receiveBlock(A, at(500 + i).key, bytes, 100)
+    expect(told).toEqual(['failed hard A'])
+  })
+
+  it('[C4] lets a peer that is shut out wait, from the moment it connects', () => {
+    const layer = judge({ standing: () => ({ score: 0, weight: 1, isVetted: false, shutOutUntilMs: 5000 }) })
+    const broker = scene({ reliability: layer })
+    broker.connectPeer(A, true, 0)
+    want(broker, 1, 2, 10)
+    expect(asks(broker.decide(10))).toEqual([])
+    expect(asks(broker.tick(5100))).toEqual(['block 1 A'])
+  })
+})
