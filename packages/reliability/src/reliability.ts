@@ -1,5 +1,9 @@
 import { assert } from '@shardswap/interface'
 import type { BlockKey, PeerKey } from '@shardswap/interface'
+import { defaultAccountLimits } from './account-limits.ts'
+import { Accounts } from './accounts.ts'
+import { BackupBudget } from './budget.ts'
+import { defaultBudgetLimits } from './budget-limits.ts'
 import { Calendar } from './calendar.ts'
 import { Calibrator } from './calibration.ts'
 import { failChanceOf } from './forecast.ts'
@@ -29,6 +33,9 @@ export class Reliability implements ReliabilityCore {
   readonly limits: ReliabilityLimits
   /** What was taken back from the last run. */
   readonly recalled: Recalled
+  /** The account of every want, with its receipts. */
+  readonly accounts: Accounts
+  readonly #budget: BackupBudget
   readonly #share: ShareMap
   readonly #calendar: Calendar
   readonly #records: Records
@@ -46,10 +53,12 @@ export class Reliability implements ReliabilityCore {
   #unknown: PeerStanding | undefined
   #unknownEpoch = -1
 
-  constructor({ limits, share = 'proportional', wallMs, nowMs, remembered }: ReliabilityInit) {
+  constructor({ limits, accountLimits, budgetLimits, share = 'proportional', wallMs, nowMs, remembered }: ReliabilityInit) {
     assert(Number.isFinite(wallMs) && Number.isFinite(nowMs), 'the time is a number')
     this.limits = { ...defaultReliabilityLimits, ...limits }
     this.#share = share
+    this.accounts = new Accounts({ ...defaultAccountLimits, ...accountLimits }, wallMs, nowMs, (peer) => this.#credited(peer))
+    this.#budget = new BackupBudget({ ...defaultBudgetLimits, ...budgetLimits })
     this.#calendar = new Calendar(wallMs, nowMs)
     this.#records = new Records(this.limits)
     this.#newcomers = new Newcomers(this.limits)
@@ -80,27 +89,32 @@ export class Reliability implements ReliabilityCore {
     this.#pool.move(record, nowMs)
   }
 
-  asked({ peer, role }: Turn, nowMs: number): void {
+  asked({ key, peer, role, failChance }: Turn, nowMs: number): void {
     this.#nowMs = nowMs
+    this.accounts.turn(key, peer, role, nowMs)
+    if (role === 'primary') this.#budget.earn(failChance)
     this.#known(peer, nowMs).begin(role)
   }
 
-  settled({ peer, failChance }: Turn, outcome: Outcome, nowMs: number, delivery?: Delivery): void {
+  settled({ key, peer, failChance }: Turn, outcome: Outcome, nowMs: number, delivery?: Delivery): void {
     this.#nowMs = nowMs
     const record = this.#known(peer, nowMs)
     record.settle(outcome)
+    this.accounts.settle(key, peer, outcome, nowMs)
     const isSuccess = observationOf(outcome)
     // That a peer lacks what it never claimed says nothing of it, but the forecast said that it might.
     if (isSuccess !== undefined || outcome === 'denied') this.#calibrator.observe(failChance, isSuccess !== true)
     if (isSuccess === undefined) return
+    this.#budget.observe(isSuccess)
     record.observe(isSuccess, this.#calendar.hour(nowMs), this.limits)
     if (isSuccess && delivery !== undefined) this.#deliver(record, delivery, nowMs)
     this.#records.settle(record)
     this.#pool.move(record, nowMs)
   }
 
-  ended(_key: BlockKey, nowMs: number): void {
+  ended(key: BlockKey, nowMs: number): void {
     this.#nowMs = nowMs
+    this.accounts.end(key, nowMs)
   }
 
   failedHard(peer: PeerKey, nowMs: number): void {
@@ -151,11 +165,14 @@ export class Reliability implements ReliabilityCore {
     return Math.max(lateMinMs, latency.lateAfterMs(queuedBytes, reason))
   }
 
-  takeBackup(_reason: BackupReason, _failChance: number, _nowMs: number): boolean {
-    return false
+  takeBackup(reason: BackupReason, failChance: number, nowMs: number): boolean {
+    this.#nowMs = nowMs
+    return this.#budget.take(reason, failChance)
   }
 
-  returnBackup(): void {}
+  returnBackup(): void {
+    this.#budget.giveBack()
+  }
 
   isFitForBackup(peer: PeerKey): boolean {
     const record = this.#records.get(peer)
@@ -181,6 +198,11 @@ export class Reliability implements ReliabilityCore {
     return this.#calibrator.figures
   }
 
+  /** How the budget for backups stands. */
+  get backups(): BackupBudget['figures'] {
+    return this.#budget.figures
+  }
+
   /** What is to be kept over a restart: plain data, bounded in peers and in bytes. */
   remember(nowMs: number): RememberedPeers {
     this.#passOwn(nowMs)
@@ -199,6 +221,11 @@ export class Reliability implements ReliabilityCore {
       this.#records.add(record)
     }
     return record
+  }
+
+  #credited(peer: PeerKey): void {
+    const record = this.#records.get(peer)
+    if (record !== undefined) record.counts.rewardable += 1
   }
 
   #deliver(record: PeerRecord, delivery: Delivery, nowMs: number): void {

@@ -1,9 +1,13 @@
 import type { PeerKey } from '@shardswap/interface'
+import type { AccountLimits } from './account-limits.ts'
+import type { BudgetLimits } from './budget-limits.ts'
 import type { ReliabilityLimits, ShareMap } from './limits.ts'
 
 /** What a `Reliability` begins with. */
 export interface ReliabilityInit {
   readonly limits?: Partial<ReliabilityLimits> | undefined
+  readonly accountLimits?: Partial<AccountLimits> | undefined
+  readonly budgetLimits?: Partial<BudgetLimits> | undefined
   /** How scores become shares of the primary picks (P21); `proportional` where it is left out. */
   readonly share?: ShareMap | undefined
   /** The wall's time, in milliseconds since 1970, read at the same moment as `nowMs`: it dates hours and days, and nothing else. */

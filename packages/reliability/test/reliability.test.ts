@@ -19,6 +19,7 @@ describe('observations of a peer', () => {
     expect(scene.core.scores(scene.nowMs)[0]?.counts).toMatchObject({
       attempted: 21,
       successful: 7,
+      rewardable: 7,
       primaryTurns: 19,
       backupTurns: 2,
       timeouts: 1,
