@@ -1,0 +1,40 @@
+import type { PeerKey } from '@shardswap/interface'
+
+export interface AllowanceLimits {
+  /** What a peer may do at once. */
+  readonly burst: number
+  /** After so long one more is allowed. */
+  readonly refillMs: number
+  /** Peers that are kept; the one that was served longest ago is forgotten first. */
+  readonly peersMax: number
+}
+
+interface Bucket {
+  left: number
+  atMs: number
+}
+
+/** How often each peer may do something: a token bucket for each of a bounded number of peers. */
+export class Allowance {
+  readonly #limits: AllowanceLimits
+  readonly #buckets = new Map<PeerKey, Bucket>()
+
+  constructor(limits: AllowanceLimits) {
+    this.#limits = limits
+  }
+
+  /** Takes one of this peer's; false where none is left. */
+  take(peer: PeerKey, nowMs: number): boolean {
+    const { burst, refillMs, peersMax } = this.#limits
+    const before = this.#buckets.get(peer) ?? { left: burst, atMs: nowMs }
+    const left = Math.min(burst, before.left + (nowMs - before.atMs) / refillMs)
+    const isAllowed = left >= 1
+    this.#buckets.delete(peer)
+    this.#buckets.set(peer, { left: isAllowed ? left - 1 : left, atMs: nowMs })
+    for (const oldest of this.#buckets.keys()) {
+      if (this.#buckets.size <= peersMax) break
+      this.#buckets.delete(oldest)
+    }
+    return isAllowed
+  }
+}

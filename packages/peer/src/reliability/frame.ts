@@ -1,0 +1,55 @@
+import { asError, MalformedError } from '@shardswap/interface'
+import { FrameDecoder } from '@shardswap/protocol'
+import type { Stream } from '@libp2p/interface'
+
+/**
+ * The one frame that a stream is to bring: a length, then so many bytes. Rejects where it is longer than
+ * `bytesMax`, malformed, broken off or not here by the time that the signal ends; the stream is the caller's to end.
+ */
+export async function readFrame(stream: Stream, bytesMax: number, signal: AbortSignal): Promise<Uint8Array> {
+  signal.throwIfAborted()
+  const decoder = new FrameDecoder({ messageBytesMax: bytesMax })
+  const answered = Promise.withResolvers<Uint8Array>()
+  const onMessage = (event: { data: Uint8Array | Iterable<Uint8Array> }): void => {
+    decoder.push(event.data)
+    try {
+      for (const frame of decoder.frames()) answered.resolve(frame)
+    } catch (error) {
+      answered.reject(asError(error))
+    }
+  }
+  const onEnd = (event: { error?: Error | undefined }): void => {
+    answered.reject(event.error ?? new MalformedError('the stream ended before its message did'))
+  }
+  const onAbort = (): void => answered.reject(asError(signal.reason))
+  signal.addEventListener('abort', onAbort)
+  stream.addEventListener('close', onEnd)
+  stream.addEventListener('end', onEnd)
+  // Last, for what arrived before is handed out as soon as somebody listens.
+  stream.addEventListener('message', onMessage)
+  try {
+    return await answered.promise
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    stream.removeEventListener('message', onMessage)
+    stream.removeEventListener('close', onEnd)
+    stream.removeEventListener('end', onEnd)
+  }
+}
+
+/** Writes one frame and closes our end; resolves once the transport has it all. */
+export async function sendFrame(stream: Stream, frame: Uint8Array, signal: AbortSignal): Promise<void> {
+  stream.send(withLength(frame))
+  await stream.close({ signal })
+}
+
+function withLength(frame: Uint8Array): Uint8Array {
+  const prefix: number[] = []
+  let rest = frame.byteLength
+  for (; rest >= 0x80; rest = Math.floor(rest / 128)) prefix.push((rest % 128) | 0x80)
+  prefix.push(rest)
+  const bytes = new Uint8Array(prefix.length + frame.byteLength)
+  bytes.set(prefix)
+  bytes.set(frame, prefix.length)
+  return bytes
+}

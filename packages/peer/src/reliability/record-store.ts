@@ -1,0 +1,118 @@
+import type { Logger } from '@libp2p/interface'
+import { type Datastore, Key } from 'interface-datastore'
+import { decodeRecord, encodeRecord } from './record.ts'
+import { elapsedMs, type Stamp, stampNow, stampOf } from './stamp.ts'
+
+/** Where what is remembered of peers stands in a datastore. */
+export const recordKey = new Key('/shardswap/reliability/record')
+/** Where the last record that could not be read is kept, for whoever wants to look at it. */
+export const damagedKey = new Key('/shardswap/reliability/damaged')
+
+/** The longest record that is written or read, in bytes. */
+export const recordBytesMax = 8 * 1024 * 1024
+
+/** What a datastore holds under our key. */
+export type FoundRecord =
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'good'
+      readonly state: unknown
+      /** How long ago it was written, in milliseconds. */
+      readonly pausedMs: number
+      readonly bytes: Uint8Array
+    }
+  | { readonly kind: 'bad'; readonly reason: string; readonly bytes: Uint8Array }
+
+/** Reads the record and changes nothing. Rejects where the datastore itself fails. */
+export async function findRecord(datastore: Datastore, now: Stamp = stampNow()): Promise<FoundRecord> {
+  const bytes = await valueAt(datastore, recordKey)
+  if (bytes === undefined) return { kind: 'none' }
+  if (bytes.byteLength > recordBytesMax) return { kind: 'bad', reason: `it has ${bytes.byteLength} bytes`, bytes }
+  const decoded = decodeRecord(bytes)
+  if (decoded.kind === 'bad') return { ...decoded, bytes }
+  const body = decoded.body as Partial<Record<'stamp' | 'state', unknown>> | null
+  const written = stampOf(body?.stamp)
+  if (written === undefined) return { kind: 'bad', reason: 'it does not tell when it was written', bytes }
+  return { kind: 'good', state: body?.state, pausedMs: elapsedMs(written, now), bytes }
+}
+
+async function valueAt(datastore: Datastore, key: Key): Promise<Uint8Array | undefined> {
+  try {
+    return await datastore.get(key)
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NotFoundError') return undefined
+    throw error
+  }
+}
+
+/** Keeps what is known of peers in a datastore. Whatever fails there is logged, and costs what was remembered at worst. */
+export class RecordStore {
+  readonly #datastore: Datastore
+  readonly #log: Logger
+  /** A record that cannot be read now may be good: it is not written over. */
+  #isUsable = true
+  #saving: Promise<void> = Promise.resolve()
+
+  constructor(datastore: Datastore, log: Logger) {
+    this.#datastore = datastore
+    this.#log = log
+  }
+
+  /**
+   * What was remembered, as `accept` makes it of the state and the time since; undefined where there is nothing.
+   * A record that is damaged, of another version, or that `accept` throws at is kept aside, once.
+   */
+  async load<T>(accept: (state: unknown, pausedMs: number) => T): Promise<T | undefined> {
+    let found: FoundRecord
+    try {
+      found = await findRecord(this.#datastore)
+    } catch (error) {
+      this.#isUsable = false
+      this.#log.error('what is remembered of peers cannot be read, so it is left as it is, and this run begins afresh - %e', error)
+      return undefined
+    }
+    if (found.kind === 'none') return undefined
+    if (found.kind === 'bad') return await this.#setAside(found.reason, found.bytes)
+    try {
+      return accept(found.state, found.pausedMs)
+    } catch (error) {
+      const reason = `it holds what no record holds (${error instanceof Error ? error.message : String(error)})`
+      return await this.#setAside(reason, found.bytes)
+    }
+  }
+
+  /** Writes one after another; `take` gives the state, with at most so many peers where it is too long. */
+  async save(take: (peersMax: number) => unknown): Promise<void> {
+    this.#saving = this.#saving.then(async () => await this.#save(take))
+    await this.#saving
+  }
+
+  async #save(take: (peersMax: number) => unknown): Promise<void> {
+    if (!this.#isUsable) return
+    try {
+      for (let peersMax = Infinity; ; peersMax = Math.min(peersMax, 16_384) / 2) {
+        const bytes = encodeRecord({ stamp: stampNow(), state: take(Math.floor(peersMax)) })
+        if (bytes.byteLength > recordBytesMax && peersMax >= 1) continue
+        await this.#datastore.put(recordKey, bytes)
+        return
+      }
+    } catch (error) {
+      this.#log.error('what is known of peers could not be written - %e', error)
+    }
+  }
+
+  async #setAside(reason: string, bytes: Uint8Array): Promise<undefined> {
+    this.#log.error(
+      'what is remembered of peers cannot be used: %s; it is kept under %s, and scores begin afresh',
+      reason,
+      damagedKey.toString()
+    )
+    try {
+      await this.#datastore.put(damagedKey, bytes.subarray(0, recordBytesMax))
+      await this.#datastore.delete(recordKey)
+    } catch (error) {
+      this.#log.error('the record that cannot be used could not be kept aside - %e', error)
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,145 @@
+import { asError, type PeerKey, peerKey } from '@shardswap/interface'
+import type { Connection, Libp2p, Logger, PeerId, PrivateKey, Stream } from '@libp2p/interface'
+import { ScoreUnavailableError } from '../errors.ts'
+import type { OwnScore, OwnScoreOptions, ScoreStatement } from './types.ts'
+import { Allowance } from './allowance.ts'
+import { readFrame, sendFrame } from './frame.ts'
+import { readStatement, signStatement } from './statement.ts'
+
+/** By which a peer learns how it stands with us, and we with it. */
+export const scoresProtocol = '/shardswap/scores/1.0.0'
+
+/** The longest question and the longest answer, in bytes. */
+export const questionBytesMax = 1024
+export const statementBytesMax = 256 * 1024
+
+/** How long one exchange may take, in milliseconds: opening the stream, question and answer. */
+export const exchangeTimeoutMs = 10_000
+
+/** Streams of one connection at once. */
+const streamsMax = 4
+const allowanceLimits = { burst: 32, refillMs: 2000, peersMax: 1024 }
+
+/** What a peer asks. It is told of itself whatever it asks: by the identity that its connection has proved. */
+export interface Question {
+  /** The accounting period, counted from 1970; the current one where it is left out. */
+  readonly period?: number
+  /** The first receipt that is wanted, from 0. */
+  readonly from?: number
+}
+
+export interface ScoresProtocolPorts {
+  readonly libp2p: Libp2p
+  /** Signs what we state; without it we state nothing. */
+  readonly privateKey: PrivateKey | undefined
+  readonly log: Logger
+  readonly nowMs: () => number
+  /** What is stated of a peer: its own line, and receipts up to `statementBytesMax` bytes of JSON in all. */
+  state(about: PeerKey, question: Question): ScoreStatement
+}
+
+/** The side protocol: peers who are scored see all that concerns them, signed, and nothing of anybody else. */
+export class ScoresProtocol {
+  readonly #ports: ScoresProtocolPorts
+  readonly #allowance = new Allowance(allowanceLimits)
+  readonly #stopping = new AbortController()
+  #handles = false
+
+  constructor(ports: ScoresProtocolPorts) {
+    this.#ports = ports
+  }
+
+  async start(): Promise<void> {
+    if (this.#ports.privateKey === undefined) return
+    await this.#ports.libp2p.handle(scoresProtocol, this.#onStream, { maxInboundStreams: streamsMax, maxOutboundStreams: streamsMax })
+    this.#handles = true
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the peer was stopped'))
+    if (this.#handles) await this.#ports.libp2p.unhandle(scoresProtocol)
+    this.#handles = false
+  }
+
+  /** Asks a peer that is connected how we stand with it. Errors: ScoreUnavailableError, and the signal's reason. */
+  async ask(peer: PeerId, options: OwnScoreOptions = {}): Promise<OwnScore> {
+    const { signal, period, receiptsFrom } = options
+    const ends = [this.#stopping.signal, AbortSignal.timeout(exchangeTimeoutMs), ...(signal === undefined ? [] : [signal])]
+    const end = AbortSignal.any(ends)
+    const question: Question = { ...(period === undefined ? {} : { period }), ...(receiptsFrom === undefined ? {} : { from: receiptsFrom }) }
+    try {
+      const signed = await this.#exchange(peer, question, end)
+      const statement = await readStatement(signed, { by: peer, about: this.#ports.libp2p.peerId })
+      return { ...statement, signed }
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw new ScoreUnavailableError(`${peer.toString()} does not tell how we stand with it: ${reasonOf(error)}`, { cause: error })
+    }
+  }
+
+  async #exchange(peer: PeerId, question: Question, signal: AbortSignal): Promise<Uint8Array> {
+    const connection = this.#ports.libp2p.getConnections(peer).find(({ status, limits }) => status === 'open' && limits === undefined)
+    if (connection === undefined) throw new Error('it is not connected')
+    const stream = await connection.newStream(scoresProtocol, { signal, maxOutboundStreams: streamsMax })
+    try {
+      await sendFrame(stream, new TextEncoder().encode(JSON.stringify(question)), signal)
+      return await readFrame(stream, statementBytesMax, signal)
+    } catch (error) {
+      stream.abort(asError(error))
+      throw error
+    }
+  }
+
+  readonly #onStream = (stream: Stream, connection: Connection): void => {
+    this.#answer(stream, connection.remotePeer).catch((error: unknown) => {
+      this.#ports.log.trace('%p was not told its score - %e', connection.remotePeer, error)
+      stream.abort(asError(error))
+    })
+  }
+
+  async #answer(stream: Stream, remote: PeerId): Promise<void> {
+    const { privateKey, nowMs } = this.#ports
+    const about = peerKey(remote)
+    if (privateKey === undefined) throw new Error('there is no key to sign with')
+    if (!this.#allowance.take(about, nowMs())) throw new Error('it asks too often')
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(exchangeTimeoutMs)])
+    const question = questionIn(await readFrame(stream, questionBytesMax, signal))
+    await sendFrame(stream, await signStatement(this.#ports.state(about, question), privateKey), signal)
+    await ended(stream, signal)
+  }
+}
+
+/** Resolves once the other side has closed its end too; rejects where it does not by the time that the signal ends. */
+async function ended(stream: Stream, signal: AbortSignal): Promise<void> {
+  if (stream.status !== 'open') return
+  const closed = Promise.withResolvers<void>()
+  const onAbort = (): void => closed.reject(asError(signal.reason))
+  signal.addEventListener('abort', onAbort)
+  stream.addEventListener('close', () => closed.resolve(), { once: true })
+  try {
+    await closed.promise
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** What is asked; anything that is no question is thrown at. */
+function questionIn(frame: Uint8Array): Question {
+  const value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(frame)) as unknown
+  if (typeof value !== 'object' || value === null) throw new Error('the question is no object')
+  const { period, from } = value as Partial<Record<keyof Question, unknown>>
+  return { ...countIn('period', period), ...countIn('from', from) }
+}
+
+function countIn(name: keyof Question, value: unknown): Question {
+  if (value === undefined) return {}
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw new Error(`the question's "${name}" is no count`)
+  return { [name]: value }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'UnsupportedProtocolError') return 'it does not speak the protocol'
+  if (error.name === 'TimeoutError') return `it took longer than ${exchangeTimeoutMs} ms`
+  return error.message
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+
+/** When something was written, on the two clocks that outlive a process. */
+export interface Stamp {
+  /** Milliseconds since 1970, as the machine had it: it may have been set since. */
+  readonly wallMs: number
+  /** Milliseconds on the clock that runs from the machine's start and is never set. */
+  readonly upMs: number
+  /** Which start of the machine that was; empty where the system does not tell. */
+  readonly boot: string
+}
+
+/** The longest pause that is believed: after a month nothing by the hour or day is left to be aged. */
+export const pauseMaxMs = 31 * 24 * 3_600_000
+
+/** Now. */
+export function stampNow(): Stamp {
+  return { wallMs: Date.now(), upMs: Number(process.hrtime.bigint() / 1_000_000n), boot: bootId() }
+}
+
+/**
+ * Milliseconds from one stamp to a later one, from 0 to `pauseMaxMs`. Within one start of the machine its own
+ * clock counts, whatever the wall clock was set to meanwhile; else the wall clock, for want of a better one.
+ */
+export function elapsedMs(from: Stamp, to: Stamp): number {
+  const isSameBoot = from.boot !== '' && from.boot === to.boot && to.upMs >= from.upMs
+  const ms = isSameBoot ? to.upMs - from.upMs : to.wallMs - from.wallMs
+  return Math.min(Math.max(ms, 0), pauseMaxMs)
+}
+
+/** What a stamp was before it was stored, or undefined where it is none. */
+export function stampOf(value: unknown): Stamp | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { wallMs, upMs, boot } = value as Partial<Record<keyof Stamp, unknown>>
+  if (typeof wallMs !== 'number' || typeof upMs !== 'number' || typeof boot !== 'string') return undefined
+  return { wallMs, upMs, boot }
+}
+
+/** Linux gives each start of the machine an id. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
