@@ -1,20 +1,36 @@
+import { generateKeyPair } from '@libp2p/crypto/keys'
+import type { PrivateKey } from '@libp2p/interface'
 import { defaultLogger } from '@libp2p/logger'
+import { InvalidParametersError } from '@shardswap/interface'
 import { createNode } from './libp2p-node.ts'
 import { peerLimits } from './limits.ts'
 import { MemoryStore } from './memory-store.ts'
-import { ShardswapPeer } from './peer.ts'
+import { nowMs, ShardswapPeer } from './peer.ts'
+import { PeerRecords } from './reliability/peer-records.ts'
 import type { Peer, PeerInit } from './types.ts'
 
 /**
  * A peer that fetches and serves blocks over Bitswap, started unless `start` is
- * false. Errors: InvalidParametersError for limits that cannot work; what libp2p
- * says where an address cannot be listened on.
+ * false. What it knew of others comes back from the datastore, which must be open.
+ * Errors: InvalidParametersError for limits that cannot work, or a private key that is
+ * not the given node's; what libp2p says where an address cannot be listened on.
  */
 export async function createPeer(init: PeerInit = {}): Promise<Peer> {
   const limits = peerLimits(init.limits)
-  const libp2p = init.libp2p ?? (await createNode(init))
+  const privateKey = await keyOf(init)
+  const libp2p = init.libp2p ?? (await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }))
   const log = (init.logger ?? defaultLogger()).forComponent('shardswap:peer')
-  const peer = new ShardswapPeer(libp2p, init.blockstore ?? new MemoryStore(), init, limits, log)
+  const records = await PeerRecords.open({ datastore: init.datastore, log, nowMs, options: { limits: init.reliabilityLimits, share: init.share } })
+  const peer = new ShardswapPeer(init, { libp2p, blockstore: init.blockstore ?? new MemoryStore(), privateKey, records, limits, log })
   if (init.start !== false) await peer.start()
   return peer
+}
+
+/** The key of our identity: the caller's, or a new one for a node that we make. */
+async function keyOf({ libp2p, privateKey }: PeerInit): Promise<PrivateKey | undefined> {
+  if (libp2p === undefined) return privateKey ?? (await generateKeyPair('Ed25519'))
+  if (privateKey !== undefined && libp2p.peerId.publicKey?.equals(privateKey.publicKey) !== true) {
+    throw new InvalidParametersError('privateKey is not the key of the libp2p node that was given')
+  }
+  return privateKey
 }

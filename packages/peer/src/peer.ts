@@ -11,8 +11,9 @@ import {
   TooLargeError
 } from '@shardswap/interface'
 import type { DecodedMessage } from '@shardswap/protocol'
-import { Reliability } from '@shardswap/reliability'
-import type { Libp2p, Logger, PeerId } from '@libp2p/interface'
+import type { Calibration, PeerScore } from '@shardswap/reliability'
+import type { Libp2p, Logger, PeerId, PrivateKey } from '@libp2p/interface'
+import { peerIdFromString } from '@libp2p/peer-id'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
 import { Fetcher } from './fetch/fetcher.ts'
@@ -21,6 +22,9 @@ import { fetchStat, peerFetchStat } from './fetch/stat.ts'
 import { Search } from './fetch/search.ts'
 import type { PeerLimits } from './limits.ts'
 import { Network } from './network/network.ts'
+import type { PeerRecords } from './reliability/peer-records.ts'
+import { ScoresProtocol } from './reliability/scores-protocol.ts'
+import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
 import { Server } from './serve/server.ts'
 import type { ServerLinks } from './serve/types.ts'
 import { type LocalStore, localStore } from './store.ts'
@@ -38,7 +42,18 @@ import type {
 } from './types.ts'
 
 /** A clock that never jumps. */
-const nowMs = (): number => performance.now()
+export const nowMs = (): number => performance.now()
+
+/** What a peer is put together from. */
+export interface PeerParts {
+  readonly libp2p: Libp2p
+  readonly blockstore: Blockstore
+  /** Of this peer's identity, where it is known. */
+  readonly privateKey: PrivateKey | undefined
+  readonly records: PeerRecords
+  readonly limits: PeerLimits
+  readonly log: Logger
+}
 
 /** The node: wires libp2p, the fetching half, the serving half and the store. Decides nothing itself. */
 export class ShardswapPeer implements Peer {
@@ -52,19 +67,22 @@ export class ShardswapPeer implements Peer {
   readonly #fetcher: Fetcher
   readonly #server: Server | undefined
   readonly #search: Search
+  readonly #records: PeerRecords
+  readonly #scores: ScoresProtocol
   readonly #sessions = new Set<PeerSession>()
   #own: PeerSession | undefined
   #stopping: Promise<void> | undefined
   #state: 'new' | 'started' | 'stopped' = 'new'
 
-  constructor(libp2p: Libp2p, blockstore: Blockstore, init: PeerInit, limits: PeerLimits, log: Logger) {
-    const reliability = new Reliability({ limits: init.reliabilityLimits, share: init.share, wallMs: Date.now(), nowMs: nowMs() })
+  constructor(init: PeerInit, { libp2p, blockstore, privateKey, records, limits, log }: PeerParts) {
     this.libp2p = libp2p
     this.blockstore = blockstore
     this.#init = init
     this.#limits = limits
     this.#log = log
     this.#store = localStore(blockstore)
+    this.#records = records
+    this.#scores = new ScoresProtocol({ libp2p, privateKey, log, nowMs, lines: records })
     this.#network = new Network(
       libp2p,
       limits,
@@ -84,7 +102,7 @@ export class ShardswapPeer implements Peer {
       store: this.#store,
       nowMs,
       random: { next: Math.random },
-      reliability,
+      reliability: records.core,
       backups: init.backups,
       self: peerKey(libp2p.peerId),
       log,
@@ -109,6 +127,8 @@ export class ShardswapPeer implements Peer {
     if (this.#state === 'stopped') throw new StoppedError('a stopped peer does not start again: create a new one')
     this.#state = 'started'
     try {
+      this.#records.start()
+      await this.#scores.start()
       await this.#network.start()
       // Its own node starts last, so that no early connection finds it without handlers.
       if (this.#init.libp2p === undefined) await this.libp2p.start()
@@ -132,7 +152,9 @@ export class ShardswapPeer implements Peer {
     this.#own = undefined
     this.#fetcher.stop()
     // Together: the server waits for its sends, and a send that waits for a stream to open ends with the network.
-    await Promise.all([this.#server?.stop(), this.#network.stop()])
+    await Promise.all([this.#server?.stop(), this.#network.stop(), this.#scores.stop()])
+    // Once nothing more happens that would have to be remembered.
+    await this.#records.stop()
     if (this.#init.libp2p === undefined) await this.libp2p.stop()
   }
 
@@ -215,10 +237,23 @@ export class ShardswapPeer implements Peer {
     return {
       fetch: fetchStat(core.total),
       serve: this.#server?.stat() ?? { blocksSent: 0, bytesSent: 0, messagesSent: 0 },
-      peers: core.queues().map(peerFetchStat),
+      peers: core.queues().map((queue) => peerFetchStat(queue, this.#records.scoreOf(queue.peer))),
       wantlist: this.wantlist(),
       connectedPeers: this.#network.connectedPeers
     }
+  }
+
+  scores(): readonly PeerScore[] {
+    return this.#records.scores()
+  }
+
+  calibration(): Calibration {
+    return this.#records.core.calibration()
+  }
+
+  async ownScoreAt(peer: PeerId | string, options?: OwnScoreOptions): Promise<OwnScore> {
+    this.#mustRun()
+    return await this.#scores.ask(typeof peer === 'string' ? peerIdFromString(peer) : peer, options)
   }
 
   gauges(): PeerGauges {

@@ -2,11 +2,12 @@ import type { Figures } from '@shardswap/broker'
 import type { ComponentLogger, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AbortOptions, Block, BlockSource, CID, GetBlockOptions } from '@shardswap/interface'
-import type { ReliabilityLimits, ShareMap } from '@shardswap/reliability'
 import type { ServeLimits } from '@shardswap/server'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
+import type { Calibration, PeerScore, ReliabilityLimits, ShareMap } from '@shardswap/reliability'
 import type { PeerLimits } from './limits.ts'
+import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
 
 /** A peer that routing names as having a block, with the addresses that it knows. */
 export interface Provider {
@@ -22,7 +23,10 @@ export interface Routing {
 export interface PeerInit {
   /** A node of the caller's, started or not; it needs identify. Without it one is made: TCP, Noise, Yamux, identify. */
   readonly libp2p?: Libp2p
-  /** Identity of a node that we make; a new one by default. */
+  /**
+   * Identity of a node that we make; a new one by default. With a node of the caller's: that node's key, to sign what
+   * peers ask of their own scores; without it they are told nothing.
+   */
   readonly privateKey?: PrivateKey
   /** Multiaddrs to listen on, for a node that we make; `[]` does not listen. Default `/ip4/127.0.0.1/tcp/0`. */
   readonly listen?: readonly string[]
@@ -32,6 +36,7 @@ export interface PeerInit {
   readonly announceNothing?: boolean
   /** Blocks we have and serve; memory by default. One with `size(cid)` is asked for sizes. */
   readonly blockstore?: Blockstore & { size?(cid: CID): number | undefined | Promise<number | undefined> }
+  /** Where libp2p keeps what it knows, and we what we know of peers (scores), over a restart; memory by default. */
   readonly datastore?: Datastore
   readonly routing?: Routing
   /** Serve blocks to others; true by default. */
@@ -88,8 +93,8 @@ export interface FetchStat extends Figures {
 
 export interface PeerFetchStat extends FetchStat {
   readonly peer: string
-  /** 0–100, or null until there are scores. */
-  readonly score: number | null
+  /** 0 to 100, a percentage; see `PeerScore`. */
+  readonly score: number
   /** Want-blocks that were sent and not answered, over all sessions, and what they are taken for. */
   readonly inFlight: number
   readonly inFlightBytes: number
@@ -187,6 +192,16 @@ export interface Peer extends BlockSource {
   connections(): readonly ConnectedPeer[]
   addresses(): readonly string[]
   stat(): PeerStat
+  /** Every peer that is remembered, connected or not, the greatest score first. */
+  scores(): readonly PeerScore[]
+  /** How good our forecasts of failure were, of all peers together. */
+  calibration(): Calibration
+  /**
+   * How we stand with a peer that is connected, as it says, and the receipts that prove it; checked to be signed by it
+   * and to be about us. Many receipts come in several answers: ask again from `receiptsFrom + receipts.length` on.
+   * Errors: ScoreUnavailableError; the signal's reason.
+   */
+  ownScoreAt(peer: PeerId | string, options?: OwnScoreOptions): Promise<OwnScore>
   gauges(): PeerGauges
   wantlist(): readonly CID[]
   ledger(peer: PeerId | string): LedgerStat | undefined

@@ -7,11 +7,11 @@ export function fetchStat(figures: Figures): FetchStat {
 }
 
 /** How one peer's queue stands, for the public interface. */
-export function peerFetchStat(queue: QueueFigures): PeerFetchStat {
+export function peerFetchStat(queue: QueueFigures, score: number): PeerFetchStat {
   const { peer, connected: _, figures, latencyMs, bytesPerS, ...depth } = queue
   return {
     peer,
-    score: null,
+    score,
     ...fetchStat(figures),
     ...depth,
     ...(latencyMs === undefined ? {} : { latencyMs }),

@@ -5,6 +5,7 @@ import type { Stream } from '@libp2p/interface'
 /**
  * The one frame that a stream is to bring: a length, then so many bytes. Rejects where it is longer than
  * `bytesMax`, malformed, broken off or not here by the time that the signal ends; the stream is the caller's to end.
+ * To be called as soon as there is a stream, for its end is told once.
  */
 export async function readFrame(stream: Stream, bytesMax: number, signal: AbortSignal): Promise<Uint8Array> {
   signal.throwIfAborted()
@@ -18,12 +19,14 @@ export async function readFrame(stream: Stream, bytesMax: number, signal: AbortS
       answered.reject(asError(error))
     }
   }
-  const onEnd = (event: { error?: Error | undefined }): void => {
-    answered.reject(event.error ?? new MalformedError('the stream ended before its message did'))
+  const onEnd = (): void => answered.reject(new MalformedError('the stream ended before its message did'))
+  /** A reset ends it at once; after an orderly end what is buffered is still handed out, until `end`. */
+  const onClose = (event: { error?: Error | undefined }): void => {
+    if (event.error !== undefined || stream.readableEnded) onEnd()
   }
   const onAbort = (): void => answered.reject(asError(signal.reason))
   signal.addEventListener('abort', onAbort)
-  stream.addEventListener('close', onEnd)
+  stream.addEventListener('close', onClose)
   stream.addEventListener('end', onEnd)
   // Last, for what arrived before is handed out as soon as somebody listens.
   stream.addEventListener('message', onMessage)
@@ -32,7 +35,7 @@ export async function readFrame(stream: Stream, bytesMax: number, signal: AbortS
   } finally {
     signal.removeEventListener('abort', onAbort)
     stream.removeEventListener('message', onMessage)
-    stream.removeEventListener('close', onEnd)
+    stream.removeEventListener('close', onClose)
     stream.removeEventListener('end', onEnd)
   }
 }

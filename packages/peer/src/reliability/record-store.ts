@@ -51,7 +51,7 @@ export class RecordStore {
   readonly #log: Logger
   /** A record that cannot be read now may be good: it is not written over. */
   #isUsable = true
-  #saving: Promise<void> = Promise.resolve()
+  #saving: Promise<unknown> = Promise.resolve()
 
   constructor(datastore: Datastore, log: Logger) {
     this.#datastore = datastore
@@ -81,23 +81,24 @@ export class RecordStore {
     }
   }
 
-  /** Writes one after another; `take` gives the state, with at most so many peers where it is too long. */
-  async save(take: (peersMax: number) => unknown): Promise<void> {
-    this.#saving = this.#saving.then(async () => await this.#save(take))
-    await this.#saving
+  /**
+   * Writes one after another; `take` gives the state, with at most so many peers where it is too long with all.
+   * Resolves to whether it was written.
+   */
+  async save(take: (peersMax: number) => unknown): Promise<boolean> {
+    const saving = this.#saving.then(async () => await this.#save(take))
+    this.#saving = saving
+    return await saving
   }
 
-  async #save(take: (peersMax: number) => unknown): Promise<void> {
-    if (!this.#isUsable) return
+  async #save(take: (peersMax: number) => unknown): Promise<boolean> {
+    if (!this.#isUsable) return false
     try {
-      for (let peersMax = Infinity; ; peersMax = Math.min(peersMax, 16_384) / 2) {
-        const bytes = encodeRecord({ stamp: stampNow(), state: take(Math.floor(peersMax)) })
-        if (bytes.byteLength > recordBytesMax && peersMax >= 1) continue
-        await this.#datastore.put(recordKey, bytes)
-        return
-      }
+      await this.#datastore.put(recordKey, fitting(take))
+      return true
     } catch (error) {
       this.#log.error('what is known of peers could not be written - %e', error)
+      return false
     }
   }
 
@@ -115,4 +116,15 @@ export class RecordStore {
     }
     return undefined
   }
+}
+
+function fitting(take: (peersMax: number) => unknown): Uint8Array {
+  const stamp = stampNow()
+  const whole = encodeRecord({ stamp, state: take(Infinity) })
+  if (whole.byteLength <= recordBytesMax) return whole
+  for (let peersMax = 16_384; peersMax >= 1; peersMax /= 2) {
+    const part = encodeRecord({ stamp, state: take(peersMax) })
+    if (part.byteLength <= recordBytesMax) return part
+  }
+  return encodeRecord({ stamp, state: take(0) })
 }

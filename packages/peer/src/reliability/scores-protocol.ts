@@ -1,29 +1,33 @@
-import { asError, type PeerKey, peerKey } from '@shardswap/interface'
+import { asError, peerKey } from '@shardswap/interface'
 import type { Connection, Libp2p, Logger, PeerId, PrivateKey, Stream } from '@libp2p/interface'
 import { ScoreUnavailableError } from '../errors.ts'
-import type { OwnScore, OwnScoreOptions, ScoreStatement } from './types.ts'
 import { Allowance } from './allowance.ts'
 import { readFrame, sendFrame } from './frame.ts'
-import { readStatement, signStatement } from './statement.ts'
+import { readStatement, signStatement, statementAbout } from './statement.ts'
+import type { LineSource, OwnScore, OwnScoreOptions } from './types.ts'
 
 /** By which a peer learns how it stands with us, and we with it. */
 export const scoresProtocol = '/shardswap/scores/1.0.0'
 
 /** The longest question and the longest answer, in bytes. */
-export const questionBytesMax = 1024
-export const statementBytesMax = 256 * 1024
+const questionBytesMax = 1024
+const answerBytesMax = 256 * 1024
+/** What key, signature and framing take of an answer at most. */
+const envelopeBytesMax = 2048
+/** The longest name of a period. */
+const periodLengthMax = 32
 
 /** How long one exchange may take, in milliseconds: opening the stream, question and answer. */
-export const exchangeTimeoutMs = 10_000
+const exchangeTimeoutMs = 10_000
 
 /** Streams of one connection at once. */
 const streamsMax = 4
 const allowanceLimits = { burst: 32, refillMs: 2000, peersMax: 1024 }
 
 /** What a peer asks. It is told of itself whatever it asks: by the identity that its connection has proved. */
-export interface Question {
-  /** The accounting period, counted from 1970; the current one where it is left out. */
-  readonly period?: number
+interface Question {
+  /** The accounting period; the present one where it is left out. */
+  readonly period?: string
   /** The first receipt that is wanted, from 0. */
   readonly from?: number
 }
@@ -34,8 +38,7 @@ export interface ScoresProtocolPorts {
   readonly privateKey: PrivateKey | undefined
   readonly log: Logger
   readonly nowMs: () => number
-  /** What is stated of a peer: its own line, and receipts up to `statementBytesMax` bytes of JSON in all. */
-  state(about: PeerKey, question: Question): ScoreStatement
+  readonly lines: LineSource
 }
 
 /** The side protocol: peers who are scored see all that concerns them, signed, and nothing of anybody else. */
@@ -82,8 +85,9 @@ export class ScoresProtocol {
     if (connection === undefined) throw new Error('it is not connected')
     const stream = await connection.newStream(scoresProtocol, { signal, maxOutboundStreams: streamsMax })
     try {
-      await sendFrame(stream, new TextEncoder().encode(JSON.stringify(question)), signal)
-      return await readFrame(stream, statementBytesMax, signal)
+      const answer = readFrame(stream, answerBytesMax, signal)
+      await Promise.all([answer, sendFrame(stream, new TextEncoder().encode(JSON.stringify(question)), signal)])
+      return await answer
     } catch (error) {
       stream.abort(asError(error))
       throw error
@@ -98,13 +102,14 @@ export class ScoresProtocol {
   }
 
   async #answer(stream: Stream, remote: PeerId): Promise<void> {
-    const { privateKey, nowMs } = this.#ports
-    const about = peerKey(remote)
+    const { privateKey, nowMs, libp2p, lines } = this.#ports
     if (privateKey === undefined) throw new Error('there is no key to sign with')
-    if (!this.#allowance.take(about, nowMs())) throw new Error('it asks too often')
+    if (!this.#allowance.take(peerKey(remote), nowMs())) throw new Error('it asks too often')
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(exchangeTimeoutMs)])
     const question = questionIn(await readFrame(stream, questionBytesMax, signal))
-    await sendFrame(stream, await signStatement(this.#ports.state(about, question), privateKey), signal)
+    const bytesMax = answerBytesMax - envelopeBytesMax
+    const statement = statementAbout(lines, { ...question, by: libp2p.peerId, about: remote, atMs: Date.now(), bytesMax })
+    await sendFrame(stream, await signStatement(statement, privateKey), signal)
     await ended(stream, signal)
   }
 }
@@ -128,13 +133,9 @@ function questionIn(frame: Uint8Array): Question {
   const value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(frame)) as unknown
   if (typeof value !== 'object' || value === null) throw new Error('the question is no object')
   const { period, from } = value as Partial<Record<keyof Question, unknown>>
-  return { ...countIn('period', period), ...countIn('from', from) }
-}
-
-function countIn(name: keyof Question, value: unknown): Question {
-  if (value === undefined) return {}
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw new Error(`the question's "${name}" is no count`)
-  return { [name]: value }
+  if (period !== undefined && (typeof period !== 'string' || period.length > periodLengthMax)) throw new Error('"period" names no period')
+  if (from !== undefined && (typeof from !== 'number' || !Number.isSafeInteger(from) || from < 0)) throw new Error('"from" is no count')
+  return { ...(period === undefined ? {} : { period }), ...(from === undefined ? {} : { from }) }
 }
 
 function reasonOf(error: unknown): string {

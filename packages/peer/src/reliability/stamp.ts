@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
 
 /** When something was written, on the two clocks that outlive a process. */
 export interface Stamp {
   /** Milliseconds since 1970, as the machine had it: it may have been set since. */
   readonly wallMs: number
-  /** Milliseconds on the clock that runs from the machine's start and is never set. */
+  /** Milliseconds since the machine's start, by a clock that is never set and counts while it sleeps. */
   readonly upMs: number
   /** Which start of the machine that was; empty where the system does not tell. */
   readonly boot: string
@@ -15,7 +16,7 @@ export const pauseMaxMs = 31 * 24 * 3_600_000
 
 /** Now. */
 export function stampNow(): Stamp {
-  return { wallMs: Date.now(), upMs: Number(process.hrtime.bigint() / 1_000_000n), boot: bootId() }
+  return { wallMs: Date.now(), upMs: Math.round(1000 * uptime()), boot: bootId() }
 }
 
 /**
@@ -32,8 +33,12 @@ export function elapsedMs(from: Stamp, to: Stamp): number {
 export function stampOf(value: unknown): Stamp | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { wallMs, upMs, boot } = value as Partial<Record<keyof Stamp, unknown>>
-  if (typeof wallMs !== 'number' || typeof upMs !== 'number' || typeof boot !== 'string') return undefined
+  if (!isTime(wallMs) || !isTime(upMs) || typeof boot !== 'string') return undefined
   return { wallMs, upMs, boot }
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
 }
 
 /** Linux gives each start of the machine an id. */

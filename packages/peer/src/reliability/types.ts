@@ -1,5 +1,41 @@
-import type { AbortOptions } from '@shardswap/interface'
-import type { PeerScore } from '@shardswap/reliability'
+import type { AbortOptions, PeerKey } from '@shardswap/interface'
+import type { Outcome, PeerScore, Role } from '@shardswap/reliability'
+
+/** One want-block of a receipt. */
+export interface OwnReceiptTurn {
+  /** `you`, or the number of another peer within this receipt, from 1: who that is concerns nobody else. */
+  readonly who: 'you' | number
+  readonly role: Role
+  /** `open` where the want was closed before its turn was settled. */
+  readonly outcome: Outcome | 'open'
+  /** Its place among the successes of its want, from 1; 0 where it did not succeed. */
+  readonly rank: number
+}
+
+/** What one want came to in which the peer had a turn: enough to work out who is to be credited (P9). */
+export interface OwnReceipt {
+  /** The block's multihash in base58btc, as Kubo writes it. */
+  readonly multihash: string
+  /** When it was closed, in milliseconds since 1970. */
+  readonly closedMs: number
+  /** Only failures so far: the same want has a further receipt. */
+  readonly isContinued: boolean
+  /** In the order in which they were sent. */
+  readonly turns: readonly OwnReceiptTurn[]
+  /** Which of the turns has the credit, from 0; null where none has. */
+  readonly credited: number | null
+}
+
+/** A peer's row in the account of one period (P8, P9). */
+export interface OwnAccount {
+  /** The period's name, its day in UTC by default. */
+  readonly period: string
+  readonly attempted: number
+  readonly successful: number
+  readonly rewardable: number
+  readonly primaryTurns: number
+  readonly backupTurns: number
+}
 
 /** What a peer states of another, to that other one alone. */
 export interface ScoreStatement {
@@ -11,16 +47,36 @@ export interface ScoreStatement {
   readonly atMs: number
   /** How `about` stands there; null where `by` does not know it. */
   readonly score: PeerScore | null
+  /** Its row in the account of the period asked for; null where it has none. */
+  readonly account: OwnAccount | null
+  /** Receipts of that period that are still there, in which it had a turn. */
+  readonly receiptsInAll: number
+  /** Those from here on are in `receipts`, as many as fit. */
+  readonly receiptsFrom: number
+  readonly receipts: readonly OwnReceipt[]
 }
 
-/** A statement about us, checked, and the signed envelope that proves it to others (`readScoreStatement`). */
+/** A statement about us, checked, and the signed envelope that proves it to others (`readStatement`). */
 export interface OwnScore extends ScoreStatement {
   readonly signed: Uint8Array
 }
 
 export interface OwnScoreOptions extends AbortOptions {
-  /** The accounting period whose receipts are wanted; the current one by default. */
+  /** Name of the accounting period; the present one by default. */
   readonly period?: string
   /** The first receipt that is wanted, from 0. */
   readonly receiptsFrom?: number
+}
+
+/** What a peer knows of another that asks for its own: see `ScoreStatement`. */
+export interface OwnLine {
+  readonly score: PeerScore | undefined
+  readonly account: OwnAccount | undefined
+  readonly receipts: readonly OwnReceipt[]
+}
+
+/** Where the lines of peers come from. */
+export interface LineSource {
+  /** Period: the present one where it is left out. */
+  line(peer: PeerKey, period: string | undefined): OwnLine
 }
