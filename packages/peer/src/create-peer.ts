@@ -20,7 +20,12 @@ export async function createPeer(init: PeerInit = {}): Promise<Peer> {
   const privateKey = await keyOf(init)
   const libp2p = init.libp2p ?? (await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }))
   const log = (init.logger ?? defaultLogger()).forComponent('shardswap:peer')
-  const records = await PeerRecords.open({ datastore: init.datastore, log, nowMs, options: { limits: init.reliabilityLimits, share: init.share } })
+  const records = await PeerRecords.open({
+    datastore: init.datastore,
+    log,
+    nowMs,
+    options: { limits: init.reliabilityLimits, share: init.share }
+  })
   const peer = new ShardswapPeer(init, { libp2p, blockstore: init.blockstore ?? new MemoryStore(), privateKey, records, limits, log })
   if (init.start !== false) await peer.start()
   return peer

@@ -7,7 +7,7 @@ import { RecordStore } from './record-store.ts'
 import type { LineSource, OwnLine } from './types.ts'
 
 /** How often what is known is written, where it has changed. A crash costs so much of it. */
-export const saveEveryMs = 60_000
+const saveEveryMs = 60_000
 /** A write that takes long is followed by a pause of so many times its length. */
 const pausePerWrite = 200
 

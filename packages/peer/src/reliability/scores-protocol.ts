@@ -69,7 +69,10 @@ export class ScoresProtocol {
     const { signal, period, receiptsFrom } = options
     const ends = [this.#stopping.signal, AbortSignal.timeout(exchangeTimeoutMs), ...(signal === undefined ? [] : [signal])]
     const end = AbortSignal.any(ends)
-    const question: Question = { ...(period === undefined ? {} : { period }), ...(receiptsFrom === undefined ? {} : { from: receiptsFrom }) }
+    const question: Question = {
+      ...(period === undefined ? {} : { period }),
+      ...(receiptsFrom === undefined ? {} : { from: receiptsFrom })
+    }
     try {
       const signed = await this.#exchange(peer, question, end)
       const statement = await readStatement(signed, { by: peer, about: this.#ports.libp2p.peerId })

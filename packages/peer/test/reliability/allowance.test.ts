@@ -16,7 +16,7 @@ it('a peer has its burst, then one for each pause, whatever others do', () => {
   expect([1e6, 1e6, 1e6, 1e6].map((nowMs) => allowance.take(a, nowMs))).toEqual([true, true, true, false])
 })
 
-it('it keeps a bounded number of peers, and forgets who has not asked for longest', () => {
+it('a number of peers is kept, and who has not asked for longest is forgotten', () => {
   const allowance = new Allowance({ burst: 1, refillMs: 1e9, peersMax: 2 })
   expect(allowance.take(a, 0)).toBe(true)
   expect(allowance.take(b, 0)).toBe(true)

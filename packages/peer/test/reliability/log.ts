@@ -4,17 +4,12 @@ import type { ComponentLogger, Logger } from '@libp2p/interface'
 export class KeptLog {
   readonly errors: string[] = []
 
-  get log(): Logger {
-    const log = Object.assign(() => undefined, {
-      error: (...words: unknown[]) => void this.errors.push(words.map(String).join(' ')),
-      trace: () => undefined,
-      enabled: false,
-      newScope: () => this.log
-    })
-    return log
-  }
+  readonly log: Logger = Object.assign(() => undefined, {
+    error: (...words: unknown[]) => void this.errors.push(words.map(String).join(' ')),
+    trace: () => undefined,
+    enabled: false,
+    newScope: () => new KeptLog().log
+  })
 
-  get logger(): ComponentLogger {
-    return { forComponent: () => this.log }
-  }
+  readonly logger: ComponentLogger = { forComponent: () => this.log }
 }
