@@ -4,6 +4,7 @@ import type { Logger } from '@libp2p/interface'
 import { type PeerScore, Reliability, type ReliabilityInit, type RememberedPeers } from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
 import { RecordStore } from './record-store.ts'
+import { shifted } from './shift.ts'
 import type { LineSource, OwnLine } from './types.ts'
 
 /** How often what is known is written, where it has changed. A crash costs so much of it. */
@@ -26,12 +27,15 @@ export class PeerRecords implements LineSource {
   readonly core: Reliability
   readonly #init: PeerRecordsInit
   readonly #store: RecordStore | undefined
+  /** Makes a time of the core the wall's, as it was set when we began. */
+  readonly #toWallMs: number
   #timer: NodeJS.Timeout | undefined
   #saved = ''
   #started = false
 
-  private constructor(init: PeerRecordsInit, core: Reliability, store: RecordStore | undefined) {
+  private constructor(init: PeerRecordsInit, core: Reliability, store: RecordStore | undefined, times: { wallMs: number; nowMs: number }) {
     this.#init = init
+    this.#toWallMs = times.wallMs - times.nowMs
     this.core = core
     this.#store = store
     this.#saved = digestOf(core.remember(init.nowMs()))
@@ -41,15 +45,16 @@ export class PeerRecords implements LineSource {
   static async open(init: PeerRecordsInit): Promise<PeerRecords> {
     const { datastore, log, nowMs, options = {} } = init
     const store = datastore === undefined ? undefined : new RecordStore(datastore, log)
-    const recalled = await store?.load((remembered, pausedMs) => {
-      const core = new Reliability({ ...options, remembered, nowMs: nowMs(), wallMs: wallOf(remembered) + pausedMs })
+    const times = { wallMs: Date.now(), nowMs: nowMs() }
+    const recalled = await store?.load((state, pausedMs) => {
+      const { wallMs, remembered } = kept(state)
+      const core = new Reliability({ ...options, ...times, remembered: shifted(remembered, times.wallMs - wallMs - pausedMs) })
       const { problem, rejected, peers } = core.recalled
       if (problem !== undefined) throw new Error(problem)
       if (rejected > 0) log.error('of what is remembered of peers %d records make no sense and are left out; %d are good', rejected, peers)
       return core
     })
-    const core = recalled ?? new Reliability({ ...options, nowMs: nowMs(), wallMs: Date.now() })
-    return new PeerRecords(init, core, store)
+    return new PeerRecords(init, recalled ?? new Reliability({ ...options, ...times }), store, times)
   }
 
   start(): void {
@@ -63,7 +68,7 @@ export class PeerRecords implements LineSource {
     if (!this.#started) return
     this.#started = false
     clearTimeout(this.#timer)
-    await this.#save()
+    await this.#save(true)
   }
 
   scores(): PeerScore[] {
@@ -86,31 +91,45 @@ export class PeerRecords implements LineSource {
   #arm(inMs: number): void {
     this.#timer = setTimeout(() => {
       const sinceMs = this.#init.nowMs()
-      void this.#save().then(() => {
+      const next = (): void => {
         if (this.#started) this.#arm(Math.max(this.#everyMs, pausePerWrite * (this.#init.nowMs() - sinceMs)))
+      }
+      this.#save().then(next, (error: unknown) => {
+        this.#init.log.error('what is known of peers could not be told - %e', error)
+        next()
       })
     }, inMs)
     this.#timer.unref()
   }
 
-  async #save(): Promise<void> {
-    const remembered = this.core.remember(this.#init.nowMs())
+  /** What has not changed is not written again; our own time alone, which goes on always, is written at the end. */
+  async #save(isLast = false): Promise<void> {
+    const nowMs = this.#init.nowMs()
+    const remembered = this.core.remember(nowMs)
     const digest = digestOf(remembered)
-    if (digest === this.#saved) return
-    const isSaved = await this.#store?.save((peersMax) => ({ ...remembered, peers: remembered.peers.slice(0, peersMax) }))
+    if (digest === this.#saved && !(isLast && remembered.peers.length > 0)) return
+    const isSaved = await this.#store?.save((peersMax): KeptState => {
+      // Who would be forgotten last stands last.
+      const peers = remembered.peers.slice(Math.max(0, remembered.peers.length - peersMax))
+      return { wallMs: nowMs + this.#toWallMs, remembered: { ...remembered, peers } }
+    })
     if (isSaved === true) this.#saved = digest
   }
 }
 
-/** The wall's time that a state was written at, by its own account. */
-function wallOf(remembered: unknown): number {
-  const { wallMs } = (typeof remembered === 'object' && remembered !== null ? remembered : {}) as Partial<RememberedPeers>
-  return typeof wallMs === 'number' && Number.isFinite(wallMs) ? wallMs : Date.now()
+/** What stands in a record. */
+interface KeptState {
+  /** When it was given out, by the clock that dates it. */
+  readonly wallMs: number
+  readonly remembered: RememberedPeers
 }
 
-/** Of all but the time: what has not changed is not written again. */
-function digestOf({ own, peers }: RememberedPeers): string {
-  return createHash('sha256')
-    .update(JSON.stringify([own, peers]))
-    .digest('base64')
+function kept(state: unknown): { readonly wallMs: number; readonly remembered: unknown } {
+  const { wallMs, remembered } = (typeof state === 'object' && state !== null ? state : {}) as Partial<Record<keyof KeptState, unknown>>
+  if (typeof wallMs !== 'number' || !Number.isFinite(wallMs)) throw new Error('it does not tell by which clock it is dated')
+  return { wallMs, remembered }
+}
+
+function digestOf({ peers }: RememberedPeers): string {
+  return createHash('sha256').update(JSON.stringify(peers)).digest('base64')
 }
