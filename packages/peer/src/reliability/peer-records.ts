@@ -3,6 +3,7 @@ import type { PeerKey } from '@shardswap/interface'
 import type { Logger } from '@libp2p/interface'
 import { type PeerScore, Reliability, type ReliabilityInit, type RememberedPeers } from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
+import { accountOf } from './own-line.ts'
 import { RecordStore } from './record-store.ts'
 import { shifted } from './shift.ts'
 import type { LineSource, OwnLine } from './types.ts'
@@ -80,8 +81,9 @@ export class PeerRecords implements LineSource {
     return this.core.standing(peer, this.#init.nowMs()).score
   }
 
-  line(peer: PeerKey, _period: string | undefined): OwnLine {
-    return { score: this.scores().find((each) => each.peer === peer), account: undefined, receipts: [] }
+  line(peer: PeerKey, period: string | undefined): OwnLine {
+    const score = this.scores().find((each) => each.peer === peer)
+    return { score, ...accountOf(this.core.accounts, peer, this.#init.nowMs(), period) }
   }
 
   get #everyMs(): number {
