@@ -25,7 +25,7 @@ export const defaultAccountLimits: AccountLimits = {
   openWantsMax: 65_536,
   turnsPerReceiptMax: 16,
   segmentBytes: 64 * 1024,
-  receiptBytesMax: 4 * 1024 * 1024
+  receiptBytesMax: 1024 * 1024
 }
 
 /** Throws AssertionError where no account could be kept within these limits. */

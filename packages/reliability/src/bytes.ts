@@ -2,14 +2,18 @@ import { MalformedError } from '@shardswap/interface'
 
 /** A number up to 2^53 takes so many bytes at most, seven bits in each. */
 export const varintBytesMax = 8
+/** Many that write little must not take much. */
+const firstBytes = 1024
 
-/** Writes numbers and texts of one byte a character into a buffer of a size known before. */
+/** Writes numbers and texts of one byte a character, up to a size; memory is taken as it is filled. */
 export class ByteWriter {
+  readonly #bytesMax: number
   #bytes: Uint8Array
   #length = 0
 
-  constructor(capacityBytes: number) {
-    this.#bytes = new Uint8Array(capacityBytes)
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+    this.#bytes = new Uint8Array(Math.min(bytesMax, firstBytes))
   }
 
   get length(): number {
@@ -17,12 +21,20 @@ export class ByteWriter {
   }
 
   fits(bytes: number): boolean {
-    return this.#length + bytes <= this.#bytes.length
+    return this.#length + bytes <= this.#bytesMax
   }
 
-  /** Makes room for so many bytes more. */
-  grow(bytes: number): void {
-    const larger = new Uint8Array(this.#length + bytes)
+  /** Begins anew, in the same memory unless that had to be more than is meant. */
+  clear(): void {
+    this.#length = 0
+    if (this.#bytes.length > this.#bytesMax) this.#bytes = new Uint8Array(this.#bytesMax)
+  }
+
+  /** Makes room for so many bytes, which are to be written now, whether they fit or not. */
+  reserve(bytes: number): void {
+    const need = this.#length + bytes
+    if (need <= this.#bytes.length) return
+    const larger = new Uint8Array(Math.max(need, Math.min(this.#bytesMax, 2 * this.#bytes.length)))
     larger.set(this.#bytes.subarray(0, this.#length))
     this.#bytes = larger
   }

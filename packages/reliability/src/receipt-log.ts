@@ -1,4 +1,5 @@
 import type { AccountLimits } from './account-limits.ts'
+import { ByteWriter } from './bytes.ts'
 import { SegmentWriter } from './receipts.ts'
 import type { Receipt, Segment } from './receipts.ts'
 
@@ -7,10 +8,12 @@ export class ReceiptLog {
   readonly #limits: AccountLimits
   readonly #full: Segment[] = []
   #fullBytes = 0
+  readonly #bytes: ByteWriter
   #writer: SegmentWriter | undefined
 
   constructor(limits: AccountLimits) {
     this.#limits = limits
+    this.#bytes = new ByteWriter(limits.segmentBytes)
   }
 
   get bytes(): number {
@@ -20,7 +23,7 @@ export class ReceiptLog {
   add(period: { readonly name: string; readonly startMs: number }, receipt: Receipt): void {
     if (this.#writer !== undefined && this.#writer.period === period.name && this.#writer.add(receipt)) return
     this.#seal()
-    this.#writer = new SegmentWriter(period.name, period.startMs, this.#limits.segmentBytes)
+    this.#writer = new SegmentWriter(period.name, period.startMs, this.#bytes)
     this.#writer.add(receipt)
   }
 

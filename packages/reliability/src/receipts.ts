@@ -98,10 +98,13 @@ export class SegmentWriter {
   readonly #peers = new Map<PeerKey, number>()
   #lastMs: number
 
-  constructor(period: string, startMs: number, segmentBytes: number) {
+  /** `writer` is overwritten: one serves for many segments, one after another. */
+  constructor(period: string, startMs: number, writer: ByteWriter) {
     this.period = period
-    this.#writer = new ByteWriter(segmentBytes)
+    this.#writer = writer
+    writer.clear()
     this.#lastMs = startMs
+    this.#writer.reserve(period.length + 3 * varintBytesMax)
     this.#writer.byte(segmentVersion)
     this.#writer.text(period)
     // Before 1970 too: a wall clock may say anything.
@@ -118,10 +121,8 @@ export class SegmentWriter {
     const { key, turns } = receipt
     let need = key.length + 4 * varintBytesMax
     for (const turn of turns) need += turn.peer.length + turnBytesMax
-    if (!this.#writer.fits(need)) {
-      if (this.receipts > 0) return false
-      this.#writer.grow(need)
-    }
+    if (this.receipts > 0 && !this.#writer.fits(need)) return false
+    this.#writer.reserve(need)
     this.#write(receipt, turns.map(this.#numberOf))
     this.receipts += 1
     return true

@@ -224,8 +224,9 @@ export class Reliability implements ReliabilityCore {
   }
 
   #credited(peer: PeerKey): void {
-    const record = this.#records.get(peer)
-    if (record !== undefined) record.counts.rewardable += 1
+    const counts = this.#records.get(peer)?.counts
+    // Who was forgotten meanwhile and came back has a credit for a block that its record knows nothing of.
+    if (counts !== undefined && counts.rewardable < counts.successful) counts.rewardable += 1
   }
 
   #deliver(record: PeerRecord, delivery: Delivery, nowMs: number): void {

@@ -33,7 +33,7 @@ export interface PeerCounts {
   readonly attempted: number
   /** Blocks that came within their time. */
   readonly successful: number
-  /** Its primary turns that succeeded, and its backup turns that did where the primary's did not (P9). */
+  /** Wants that it has the credit for: as a primary that succeeded, or as the backup that did where no primary had (P9). */
   readonly rewardable: number
   readonly primaryTurns: number
   readonly backupTurns: number
