@@ -39,13 +39,21 @@ export class Evidence {
     return seen > 0 ? this.slowSuccesses / seen : undefined
   }
 
-  /** The slow estimate, with a rate that counts as so many observations. */
-  slow(prior: number, priorObservations: number): number {
-    return (this.slowSuccesses + priorObservations * prior) / (this.slowSuccesses + this.slowFailures + priorObservations)
+  /** The slow estimate, begun with a rate that counts as so many observations and is forgotten as they are. */
+  slow(prior: number, { priorObservations, forgetting }: ReliabilityLimits): number {
+    const seen = this.slowSuccesses + this.slowFailures
+    const weight = priorObservations * Math.max(0, 1 - seen * (1 - forgetting))
+    return (this.slowSuccesses + weight * prior) / (seen + weight)
   }
 
   /** The fast estimate. */
   fast(prior: number): number {
     return this.fastSuccesses + (1 - this.fastWeight) * prior
+  }
+
+  /** What is to be expected next: a mean of both. */
+  expected(prior: number, limits: ReliabilityLimits): number {
+    const slowPart = limits.forecastSlowPart
+    return slowPart * this.slow(prior, limits) + (1 - slowPart) * this.fast(prior)
   }
 }

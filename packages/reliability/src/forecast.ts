@@ -12,13 +12,9 @@ export function failChanceOf(
   { presence, quietMs }: Chances,
   meanSuccess: number,
   lateMs: number,
-  { priorObservations, forecastSlowPart }: ReliabilityLimits
+  limits: ReliabilityLimits
 ): number {
-  let success = meanSuccess
-  if (evidence !== undefined) {
-    const slow = evidence.slow(meanSuccess, priorObservations)
-    success = forecastSlowPart * slow + (1 - forecastSlowPart) * evidence.fast(meanSuccess)
-  }
+  const success = evidence === undefined ? meanSuccess : evidence.expected(meanSuccess, limits)
   return 1 - Math.min(1, Math.max(0, presence)) * success * quietFactor(quietMs, lateMs)
 }
 

@@ -14,7 +14,7 @@ const rateKept = 1 - 1 / 32
 /** How fast the shortest latency gives way where the way becomes longer. */
 const shortestGain = 1 / 256
 /** What is kept over a restart, beside the buckets. */
-const latencyNumbers = 5
+const latencyNumbers = 6
 
 function rowOf(queuedBytes: number): number {
   let row = 0
@@ -57,7 +57,9 @@ export class Latency {
   /** Smoothed, net of the time that what was queued before took. */
   smoothedMs = 0
   variationMs = 0
-  #shortestMs = Number.POSITIVE_INFINITY
+  /** The shortest latency, and what had to come for it. */
+  #shortestMs = 0
+  #shortestBytes = 0
   /** Time between arrivals while more was out, and what arrived, older ones fading. */
   #rateMs = 0
   #rateBytes = 0
@@ -88,13 +90,13 @@ export class Latency {
     return this.#histogram.quantile(allRow, part)
   }
 
-  /** Returns the latency net of what was queued, and never less than the shortest that was seen. */
+  /** Returns the latency net of what was queued. */
   sample({ latencyMs, bytes, queuedBytes }: Delivery, nowMs: number): number {
     this.#sampleRate(latencyMs, bytes, nowMs)
-    this.#shortestMs += Math.max(0, latencyMs - this.#shortestMs) * shortestGain
-    this.#shortestMs = Math.min(this.#shortestMs, latencyMs)
+    this.#sampleShortest(latencyMs, queuedBytes, queuedBytes <= bytes)
     const restMs = latencyMs - queuedBytes * this.perByteMs
-    const netMs = Math.max(this.#shortestMs, restMs)
+    // A rate that is taken from less than the link could do must not make a far peer near.
+    const netMs = Math.max(this.#shortestMs - this.#shortestBytes * this.perByteMs, restMs, 0)
     this.#smooth(netMs)
     const row = rowOf(queuedBytes)
     // What is left may be nothing: `lateAfterMs` adds the same bytes at the same rate again.
@@ -125,7 +127,7 @@ export class Latency {
   }
 
   toNumbers(): number[] {
-    return [this.smoothedMs, this.variationMs, this.#shortestMs, this.#rateMs, this.#rateBytes]
+    return [this.smoothedMs, this.variationMs, this.#shortestMs, this.#shortestBytes, this.#rateMs, this.#rateBytes]
   }
 
   toSparse(): number[] {
@@ -138,10 +140,11 @@ export class Latency {
     if (histogram === undefined || histogram.total(allRow) === 0 || numbers.length !== latencyNumbers) return undefined
     if (numbers.some((number) => !(number >= 0 && number <= Number.MAX_SAFE_INTEGER))) return undefined
     const latency = new Latency(histogram)
-    const [smoothedMs = 0, variationMs = 0, shortestMs = 0, rateMs = 0, rateBytes = 0] = numbers
+    const [smoothedMs = 0, variationMs = 0, shortestMs = 0, shortestBytes = 0, rateMs = 0, rateBytes = 0] = numbers
     latency.smoothedMs = smoothedMs
     latency.variationMs = variationMs
     latency.#shortestMs = shortestMs
+    latency.#shortestBytes = shortestBytes
     latency.#rateMs = rateMs
     latency.#rateBytes = rateBytes
     return latency
@@ -154,9 +157,20 @@ export class Latency {
     if (row === allRow) this.#median.sampled()
   }
 
+  #sampleShortest(latencyMs: number, queuedBytes: number, isAlone: boolean): void {
+    if (this.#shortestMs === 0 || latencyMs <= this.#shortestMs) {
+      this.#shortestMs = latencyMs
+      this.#shortestBytes = queuedBytes
+    } else if (isAlone) {
+      // Only with nothing ahead does a longer time say that the way is longer now.
+      this.#shortestMs += (latencyMs - this.#shortestMs) * shortestGain
+      this.#shortestBytes += (queuedBytes - this.#shortestBytes) * shortestGain
+    }
+  }
+
   // Of two that were out together, the time between their arrivals is what the second one's bytes took.
   #sampleRate(latencyMs: number, bytes: number, nowMs: number): void {
-    if (nowMs - latencyMs <= this.#lastArrivalMs) {
+    if (nowMs - latencyMs < this.#lastArrivalMs) {
       this.#rateMs = this.#rateMs * rateKept + (nowMs - this.#lastArrivalMs)
       this.#rateBytes = this.#rateBytes * rateKept + bytes
     }

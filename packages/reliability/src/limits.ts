@@ -36,7 +36,7 @@ export interface ReliabilityLimits {
   readonly vettingObservations: number
   /** The rate of success that vetting takes. */
   readonly vettingSuccessMin: number
-  /** Below this rate of success a vetted peer is a newcomer again. */
+  /** A vetted peer of which less success than this is to be expected is a newcomer again. */
   readonly vettedSuccessMin: number
   /** The newcomers' part of the picks for which somebody vetted had space. */
   readonly newcomerShareMax: number

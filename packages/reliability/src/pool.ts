@@ -90,8 +90,7 @@ export class Pool {
     const vetted = isIn && record.isVetted ? success : -1
     const latency = latencyMs === undefined ? -1 : latencyBucket(latencyMs)
     const uptime = isIn ? Math.floor(this.#uptimeOf(record, nowMs) * rateSteps) : -1
-    const { successPrior, priorObservations } = this.#limits
-    const mean = isIn ? Math.round(record.evidence.slow(successPrior, priorObservations) * million) : -1
+    const mean = isIn ? Math.round(record.evidence.slow(this.#limits.successPrior, this.#limits) * million) : -1
     this.#success.move(places.success, success)
     this.#vetted.move(places.vetted, vetted)
     this.#latency.move(places.latency, latency)
@@ -100,15 +99,16 @@ export class Pool {
     record.places = { success, vetted, latency, uptime, mean }
   }
 
+  // Of two in the middle the better one is the measure, or of two peers the worse would be as good as the median.
   #figures(): PoolFigures {
     const { successPrior } = this.#limits
     const size = this.#success.size
     return {
-      success: size === 0 ? successPrior : this.#success.medianBucket / rateSteps,
+      success: size === 0 ? successPrior : this.#success.median('upper') / rateSteps,
       meanSuccess: size === 0 ? successPrior : this.#meanSum / million / size,
-      latencyMs: this.#latency.size === 0 ? undefined : latencyFirstMs * 2 ** (this.#latency.medianBucket / latencySteps),
-      uptime: this.#uptime.size === 0 ? 1 : this.#uptime.medianBucket / rateSteps,
-      vettedSuccess: this.#vetted.size === 0 ? undefined : this.#vetted.medianBucket / rateSteps
+      latencyMs: this.#latency.size === 0 ? undefined : latencyFirstMs * 2 ** (this.#latency.median('lower') / latencySteps),
+      uptime: this.#uptime.size === 0 ? 1 : this.#uptime.median('upper') / rateSteps,
+      vettedSuccess: this.#vetted.size === 0 ? undefined : this.#vetted.median('upper') / rateSteps
     }
   }
 }

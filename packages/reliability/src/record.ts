@@ -167,7 +167,7 @@ export class PeerRecord {
     this.evidence.observe(isSuccess, limits)
     this.observedSinceNew += 1
     if (this.isVetted) {
-      if (this.evidence.slow(limits.successPrior, limits.priorObservations) < limits.vettedSuccessMin) this.loseVetting()
+      if (this.evidence.expected(limits.successPrior, limits) < limits.vettedSuccessMin) this.loseVetting()
     } else if (this.observedSinceNew >= limits.vettingObservations) {
       this.isVetted = (this.evidence.rate ?? 0) >= limits.vettingSuccessMin
     }

@@ -8,7 +8,7 @@ const tiers = 4
 /**
  * Records by peer. Those of peers that are not connected are bounded: the least informative class goes first, in it the
  * one that left first. Who was shut out stays longest, else leaving would clear it; but all who were may
- * not drive out all the others: above half of the bound they go first.
+ * not drive out all the others: from half of the bound on they go first.
  */
 export class Records {
   readonly #limits: ReliabilityLimits
@@ -76,7 +76,7 @@ export class Records {
   #forget(but: PeerRecord): void {
     while (this.#byPeer.size > this.#limits.recordsMax) {
       const last = this.#idle[tiers - 1] as Map<PeerKey, PeerRecord>
-      const order = last.size > this.#limits.recordsMax / 2 ? [last, ...this.#idle] : this.#idle
+      const order = last.size >= this.#limits.recordsMax / 2 ? [last, ...this.#idle] : this.#idle
       const victim = firstOf(order, but)
       if (victim === undefined) return
       this.#idle[victim.tier]?.delete(victim.peer)

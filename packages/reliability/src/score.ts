@@ -26,15 +26,9 @@ function smoothed(sums: WindowSums, prior: number, priorObservations: number): n
 }
 
 /** The least of what was seen long, lately and just now: what fails falls at once, and comes back slowly. */
-export function successOf(
-  day: WindowSums,
-  month: WindowSums,
-  evidence: Evidence,
-  pool: PoolFigures,
-  { priorObservations }: ReliabilityLimits
-): number {
-  const availability = availabilityOf(day, month, pool.success, priorObservations)
-  return Math.min(availability, evidence.slow(pool.success, priorObservations), evidence.fast(pool.success))
+export function successOf(day: WindowSums, month: WindowSums, evidence: Evidence, pool: PoolFigures, limits: ReliabilityLimits): number {
+  const availability = availabilityOf(day, month, pool.success, limits.priorObservations)
+  return Math.min(availability, evidence.slow(pool.success, limits), evidence.fast(pool.success))
 }
 
 /**

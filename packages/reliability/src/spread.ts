@@ -24,10 +24,10 @@ export class Spread {
     }
   }
 
-  /** The bucket of the lower median; -1 where there is no value. */
-  get medianBucket(): number {
-    let left = Math.ceil(this.#size / 2)
-    if (left === 0) return -1
+  /** The bucket of the median, of two in the middle the lower or the upper one; -1 where there is no value. */
+  median(middle: 'lower' | 'upper'): number {
+    if (this.#size === 0) return -1
+    let left = middle === 'lower' ? Math.ceil(this.#size / 2) : Math.floor(this.#size / 2) + 1
     for (let bucket = 0; ; bucket++) {
       left -= this.#counts[bucket] as number
       if (left <= 0) return bucket

@@ -123,7 +123,7 @@ export interface RememberedPeer {
   /** 0 where it was not shut out. */
   readonly shutOutUntilWallMs: number
   readonly returnLeftMs: number
-  /** Smoothed, variation, shortest; milliseconds and bytes that its rate comes from. Empty where no block ever came. */
+  /** Smoothed, variation, shortest and its bytes; milliseconds and bytes that its rate comes from. Empty where no block ever came. */
   readonly latency: readonly number[]
   /** Pairs of index and count of latencies. */
   readonly latencies: readonly number[]

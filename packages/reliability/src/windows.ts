@@ -67,10 +67,9 @@ export class Windows {
     let at = Math.max(fromMs, toMs - daySlots * hoursPerDay * hourMs)
     while (at < toMs) {
       const hour = calendar.hour(at)
-      this.roll(hour)
       // Rounding of a great wall's time must not keep the loop in one place.
       const next = Math.max(calendar.nowMs((hour + 1) * hourMs), at + 1)
-      this.#addTime(Math.round(Math.min(next, toMs) - at))
+      this.#addTime(hour, Math.round(Math.min(next, toMs) - at))
       at = next
     }
   }
@@ -110,18 +109,27 @@ export class Windows {
   #isPossible(): boolean {
     for (let slot = 0; slot < slots; slot++) {
       const [successes = 0, observations = 0, timeMs = 0] = this.#counts.subarray(slot * fields, slot * fields + fields)
-      if (successes > observations || timeMs > (slot < hourSlots ? 1 : hoursPerDay) * hourMs + 1000) return false
+      if (successes > observations || timeMs > (slot < hourSlots ? 1 : hoursPerDay) * hourMs) return false
     }
     return true
   }
 
-  #addTime(ms: number): void {
-    const hourAt = hourSlot(this.#hour) * fields + 2
-    const dayAt = daySlot(Math.floor(this.#hour / hoursPerDay)) * fields + 2
-    this.#counts[hourAt] = (this.#counts[hourAt] as number) + ms
-    this.#counts[dayAt] = (this.#counts[dayAt] as number) + ms
-    this.day.timeMs += ms
-    this.month.timeMs += ms
+  #addTime(hour: number, ms: number): void {
+    this.roll(hour)
+    const day = Math.floor(hour / hoursPerDay)
+    if (hour > this.#hour - hourSlots) this.day.timeMs += this.#addAt(hourSlot(hour), ms, hourMs)
+    if (day > Math.floor(this.#hour / hoursPerDay) - daySlots) {
+      this.month.timeMs += this.#addAt(daySlot(day), ms, hoursPerDay * hourMs)
+    }
+  }
+
+  /** Returns what could be added: where the wall's time went back, a bucket has some of its time already. */
+  #addAt(slot: number, ms: number, msMax: number): number {
+    const at = slot * fields + 2
+    const before = this.#counts[at] as number
+    const after = Math.min(msMax, before + ms)
+    this.#counts[at] = after
+    return after - before
   }
 
   #copy(slot: number, to: Windows, toSlot: number): void {

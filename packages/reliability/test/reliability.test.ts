@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dayMs, hourMs, peerNamed, Scene } from './scene.ts'
+import { hourMs, peerNamed, Scene } from './scene.ts'
 
 describe('observations of a peer', () => {
   it('[P8] counts each want-block by its part and by what became of it', () => {
@@ -136,22 +136,5 @@ describe('the score', () => {
     expect(scene.score('a')).toBe(100)
     scene.turns('a', 'silence', 10, 100)
     expect(scene.score('a')).toBeLessThan(10)
-  })
-
-  it('is 0 while a peer is shut out, and back to its own afterwards', () => {
-    const scene = new Scene()
-    scene.connect('a', 'b')
-    scene.turns('a', 'success', 100)
-    scene.turns('b', 'success', 100)
-    scene.core.failedHard(peerNamed('a'), scene.nowMs)
-    const untilMs = scene.nowMs + dayMs
-    expect(scene.score('a')).toBe(0)
-    expect(scene.shutOutUntilMs('a')).toBe(untilMs)
-    scene.nowMs = untilMs - 1
-    expect(scene.score('a')).toBe(0)
-    scene.nowMs = untilMs
-    expect(scene.shutOutUntilMs('a')).toBe(Number.NEGATIVE_INFINITY)
-    // It is a newcomer again, with half of what the median of those vetted has.
-    expect(scene.score('a')).toBe(50)
   })
 })

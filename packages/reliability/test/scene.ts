@@ -5,13 +5,13 @@ import type { Outcome, Role } from '../src/types.ts'
 export const hourMs = 60 * 60 * 1000
 export const dayMs = 24 * hourMs
 /** A Monday in November, at half past nine. */
-const wallMs = Date.UTC(2026, 10, 30, 9, 30)
+export const wallMs = Date.UTC(2026, 10, 30, 9, 30)
 
 export function peerNamed(name: string | number): PeerKey {
   return peerKey(`peer-${name}`)
 }
 
-function keyNamed(number: number): BlockKey {
+export function keyNamed(number: number): BlockKey {
   return blockKeyOfMultihash(Uint8Array.of(0x12, 4, number >> 24, number >> 16, number >> 8, number))
 }
 
