@@ -11,7 +11,7 @@ export function peerNamed(name: string | number): PeerKey {
   return peerKey(`peer-${name}`)
 }
 
-export function keyNamed(number: number): BlockKey {
+function keyNamed(number: number): BlockKey {
   return blockKeyOfMultihash(Uint8Array.of(0x12, 4, number >> 24, number >> 16, number >> 8, number))
 }
 
