@@ -5,7 +5,7 @@ import type { Chances } from './types.ts'
 /**
  * P(fail) = 1 − presence × success × quiet: it must have the block, it must be one that delivers, and it must not
  * have fallen silent. Success is a mean of the slow and the fast estimate; where little was observed, the mean of
- * the pool stands in for it (a hierarchical prior).
+ * the cohort stands in for it (a hierarchical prior).
  */
 export function failChanceOf(
   evidence: Evidence | undefined,

@@ -10,9 +10,9 @@ export interface ReliabilityLimits {
   readonly forgetting: number
   /** The weight of the newest observation in the fast estimate. */
   readonly fastGain: number
-  /** The chance of success of a peer in a pool of which nothing is known. */
+  /** The chance of success of a peer in a cohort of which nothing is known. */
   readonly successPrior: number
-  /** What the pool's rate counts for in a peer's, in observations. */
+  /** What the cohort's rate counts for in a peer's, in observations. */
   readonly priorObservations: number
   /** After so long half of what was observed is forgotten, in days. */
   readonly evidenceHalfLifeDays: number
@@ -25,7 +25,7 @@ export interface ReliabilityLimits {
   readonly uptimePower: number
   /** Latencies below it are alike, in milliseconds. */
   readonly latencyAlikeMs: number
-  /** What the pool's uptime counts for in a peer's, in milliseconds. */
+  /** What the cohort's uptime counts for in a peer's, in milliseconds. */
   readonly uptimePriorMs: number
   /** The score of a peer that is not shut out is never below it. */
   readonly scoreMin: number
@@ -54,8 +54,8 @@ export interface ReliabilityLimits {
   readonly lateStartMs: number
   /** What such a peer is taken to deliver, in bytes a second. */
   readonly unknownBytesPerS: number
-  /** How long the pool's medians stand before they are taken anew, in milliseconds. */
-  readonly poolRefreshMs: number
+  /** How long the cohort's medians stand before they are taken anew, in milliseconds. */
+  readonly cohortRefreshMs: number
   /** A backup's score is at least this part of what the median of those vetted has for success. */
   readonly backupScorePart: number
 }
@@ -91,6 +91,6 @@ export const defaultReliabilityLimits: ReliabilityLimits = {
   lateMinMs: 10,
   lateStartMs: 1000,
   unknownBytesPerS: 512 * 1024,
-  poolRefreshMs: 100,
+  cohortRefreshMs: 100,
   backupScorePart: 0.5
 }

@@ -63,7 +63,7 @@ export function observationOf(outcome: Outcome): boolean | undefined {
   }
 }
 
-/** A peer's places in the pool's spreads; -1 where it has none. */
+/** A peer's places in the cohort's spreads; -1 where it has none. */
 export interface Places {
   readonly success: number
   readonly vetted: number
@@ -91,7 +91,7 @@ export class PeerRecord {
   shutOutUntilMs = Number.NEGATIVE_INFINITY
   /** Connected time that its weight still takes to come back. */
   returnLeftMs = 0
-  /** In the pool's list of those to be placed anew. */
+  /** In the cohort's list of those to be placed anew. */
   isMoved = false
   /** In what class it waits to be forgotten; -1 while it is connected. */
   tier = -1

@@ -10,7 +10,7 @@ import { failChanceOf } from './forecast.ts'
 import { Histogram } from './histogram.ts'
 import { defaultReliabilityLimits, type ReliabilityLimits, type ShareMap } from './limits.ts'
 import { Newcomers } from './newcomers.ts'
-import { Pool } from './pool.ts'
+import { Cohort } from './cohort.ts'
 import { observationOf, PeerRecord } from './record.ts'
 import { Records } from './records.ts'
 import { fromRemembered, toRemembered } from './remembered.ts'
@@ -27,7 +27,7 @@ const standingMs = 60_000
 
 /**
  * The reliability layer: a record of every peer, and what follows from it. Events change counters; scores, weights and
- * forecasts are functions of those and of the pool's figures, taken when somebody asks.
+ * forecasts are functions of those and of the cohort's figures, taken when somebody asks.
  */
 export class Reliability implements ReliabilityCore {
   readonly limits: ReliabilityLimits
@@ -39,7 +39,7 @@ export class Reliability implements ReliabilityCore {
   readonly #share: ShareMap
   readonly #calendar: Calendar
   readonly #records: Records
-  readonly #pool: Pool
+  readonly #cohort: Cohort
   readonly #newcomers: Newcomers
   readonly #calibrator = new Calibrator()
   /** When we ran ourselves: nobody can be connected to who is not there. */
@@ -69,7 +69,7 @@ export class Reliability implements ReliabilityCore {
     this.#own = own ?? new Windows(this.#calendar.hour(nowMs))
     for (const record of records) this.#records.add(record)
     this.recalled = recalled
-    this.#pool = new Pool(this.limits, this.#calendar, (record, atMs) => this.#uptimeOf(record, atMs))
+    this.#cohort = new Cohort(this.limits, this.#calendar, (record, atMs) => this.#uptimeOf(record, atMs))
   }
 
   peerConnected(peer: PeerKey, nowMs: number): void {
@@ -78,7 +78,7 @@ export class Reliability implements ReliabilityCore {
     record.roll(this.#calendar, nowMs, this.limits)
     record.connect(nowMs)
     this.#records.connected(record)
-    this.#pool.move(record, nowMs)
+    this.#cohort.move(record, nowMs)
   }
 
   peerDisconnected(peer: PeerKey, nowMs: number): void {
@@ -86,7 +86,7 @@ export class Reliability implements ReliabilityCore {
     if (record === undefined || !record.isConnected) return
     record.disconnect(this.#calendar, nowMs)
     this.#records.disconnected(record)
-    this.#pool.move(record, nowMs)
+    this.#cohort.move(record, nowMs)
   }
 
   asked({ key, peer, role, failChance }: Turn, nowMs: number): void {
@@ -109,7 +109,7 @@ export class Reliability implements ReliabilityCore {
     record.observe(isSuccess, this.#calendar.hour(nowMs), this.limits)
     if (isSuccess && delivery !== undefined) this.#deliver(record, delivery, nowMs)
     this.#records.settle(record)
-    this.#pool.move(record, nowMs)
+    this.#cohort.move(record, nowMs)
   }
 
   ended(key: BlockKey, nowMs: number): void {
@@ -122,7 +122,7 @@ export class Reliability implements ReliabilityCore {
     record.roll(this.#calendar, nowMs, this.limits)
     record.shutOut(nowMs + this.limits.shutOutMs, this.limits.returnMs)
     this.#records.settle(record)
-    this.#pool.move(record, nowMs)
+    this.#cohort.move(record, nowMs)
   }
 
   duplicated(peer: PeerKey, bytes: number): void {
@@ -134,10 +134,10 @@ export class Reliability implements ReliabilityCore {
 
   standing(peer: PeerKey, nowMs: number): PeerStanding {
     this.#nowMs = nowMs
-    this.#pool.refresh(nowMs)
+    this.#cohort.refresh(nowMs)
     const record = this.#records.get(peer)
     if (record === undefined) return this.#unknownStanding(nowMs)
-    if (record.standing === undefined || record.standingEpoch !== this.#pool.epoch || nowMs >= record.standingUntilMs) {
+    if (record.standing === undefined || record.standingEpoch !== this.#cohort.epoch || nowMs >= record.standingUntilMs) {
       this.#stand(record, nowMs)
     }
     return record.standing as PeerStanding
@@ -153,7 +153,7 @@ export class Reliability implements ReliabilityCore {
 
   failChance(peer: PeerKey, chances: Chances): number {
     const record = this.#records.get(peer)
-    const { meanSuccess } = this.#pool.figures
+    const { meanSuccess } = this.#cohort.figures
     const lateMs = chances.quietMs > 0 ? this.#netLateMs(record) : 0
     return failChanceOf(record?.evidence, chances, meanSuccess, lateMs, this.limits)
   }
@@ -176,13 +176,13 @@ export class Reliability implements ReliabilityCore {
 
   isFitForBackup(peer: PeerKey): boolean {
     const record = this.#records.get(peer)
-    if (record === undefined) return this.#pool.figures.vettedSuccess === undefined
-    return record.isConnected && isFit(this.standing(peer, this.#nowMs), this.#pool.figures, this.limits)
+    if (record === undefined) return this.#cohort.figures.vettedSuccess === undefined
+    return record.isConnected && isFit(this.standing(peer, this.#nowMs), this.#cohort.figures, this.limits)
   }
 
   /** Every peer that is remembered, the greatest score first. */
   scores(nowMs: number): PeerScore[] {
-    this.#pool.refresh(nowMs)
+    this.#cohort.refresh(nowMs)
     const records = [...this.#records.all()]
     const standings = records.map(({ peer }) => this.standing(peer, nowMs))
     const weights = records.map(({ isConnected, shutOutUntilMs }, at) => {
@@ -239,18 +239,18 @@ export class Reliability implements ReliabilityCore {
 
   #stand(record: PeerRecord, nowMs: number): void {
     record.roll(this.#calendar, nowMs, this.limits)
-    const ranks = this.#share === 'percentile' ? this.#pool.ranks(record) : noRanks
-    const standing = standingOf(record, this.#pool.figures, this.#uptimeOf(record, nowMs), ranks, this.#share, nowMs, this.limits)
+    const ranks = this.#share === 'percentile' ? this.#cohort.ranks(record) : noRanks
+    const standing = standingOf(record, this.#cohort.figures, this.#uptimeOf(record, nowMs), ranks, this.#share, nowMs, this.limits)
     record.standing = standing
-    record.standingEpoch = this.#pool.epoch
+    record.standingEpoch = this.#cohort.epoch
     record.standingUntilMs = record.shutOutUntilMs > nowMs ? Math.min(record.shutOutUntilMs, nowMs + standingMs) : nowMs + standingMs
   }
 
   #unknownStanding(nowMs: number): PeerStanding {
-    if (this.#unknown === undefined || this.#unknownEpoch !== this.#pool.epoch) {
+    if (this.#unknown === undefined || this.#unknownEpoch !== this.#cohort.epoch) {
       const record = new PeerRecord('' as PeerKey, this.#calendar, nowMs)
-      this.#unknown = standingOf(record, this.#pool.figures, 1, middleRanks, this.#share, nowMs, this.limits)
-      this.#unknownEpoch = this.#pool.epoch
+      this.#unknown = standingOf(record, this.#cohort.figures, 1, middleRanks, this.#share, nowMs, this.limits)
+      this.#unknownEpoch = this.#cohort.epoch
     }
     return this.#unknown
   }

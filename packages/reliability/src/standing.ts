@@ -1,6 +1,6 @@
 import type { ReliabilityLimits, ShareMap } from './limits.ts'
 import type { PeerRecord } from './record.ts'
-import { newcomerScoreMax, scoreOf, successOf, type PoolFigures } from './score.ts'
+import { newcomerScoreMax, scoreOf, successOf, type CohortFigures } from './score.ts'
 import { weightOf, type Ranks } from './share.ts'
 import type { PeerStanding } from './types.ts'
 import type { Windows } from './windows.ts'
@@ -20,10 +20,10 @@ export function uptimeOf(windows: Windows, own: Windows, sinceFirstMs: number, {
   return (part(windows.day.timeMs, own.day.timeMs) + part(windows.month.timeMs, own.month.timeMs)) / 2
 }
 
-/** Where a peer stands: a function of its record, the pool's figures and the time, and of nothing else. */
+/** Where a peer stands: a function of its record, the cohort's figures and the time, and of nothing else. */
 export function standingOf(
   record: PeerRecord,
-  pool: PoolFigures,
+  cohort: CohortFigures,
   uptime: number,
   ranks: Ranks,
   share: ShareMap,
@@ -32,11 +32,11 @@ export function standingOf(
 ): PeerStanding {
   const { isVetted, shutOutUntilMs, returnLeftMs } = record
   if (shutOutUntilMs > nowMs) return { score: 0, weight: limits.scoreMin * returnPartMin, isVetted: false, shutOutUntilMs }
-  const success = successOf(record.windows.day, record.windows.month, record.evidence, pool, limits)
-  let score = scoreOf(success, record.latency?.medianMs, uptime, pool, limits)
+  const success = successOf(record.windows.day, record.windows.month, record.evidence, cohort, limits)
+  let score = scoreOf(success, record.latency?.medianMs, uptime, cohort, limits)
   let weight = weightOf(share, score, ranks, limits.scoreMin)
-  if (!isVetted && pool.vettedSuccess !== undefined) {
-    const scoreMax = newcomerScoreMax(pool.vettedSuccess, limits)
+  if (!isVetted && cohort.vettedSuccess !== undefined) {
+    const scoreMax = newcomerScoreMax(cohort.vettedSuccess, limits)
     if (share === 'percentile') weight *= limits.newcomerScorePart
     score = Math.min(score, scoreMax)
     if (share === 'proportional') weight = score
@@ -46,8 +46,8 @@ export function standingOf(
 }
 
 /** Whether a peer of this standing may be a backup: vetted where anybody is, and not far behind the median of them. */
-export function isFit({ score, isVetted }: PeerStanding, pool: PoolFigures, limits: ReliabilityLimits): boolean {
+export function isFit({ score, isVetted }: PeerStanding, cohort: CohortFigures, limits: ReliabilityLimits): boolean {
   const { successPower, backupScorePart } = limits
-  if (score === 0 || (!isVetted && pool.vettedSuccess !== undefined)) return false
-  return score >= backupScorePart * 100 * (pool.vettedSuccess ?? pool.success) ** successPower
+  if (score === 0 || (!isVetted && cohort.vettedSuccess !== undefined)) return false
+  return score >= backupScorePart * 100 * (cohort.vettedSuccess ?? cohort.success) ** successPower
 }

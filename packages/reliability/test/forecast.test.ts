@@ -25,7 +25,7 @@ describe('the forecast', () => {
     expect(scene.core.failChance(peerNamed('a'), { presence: 0, quietMs: 0 })).toBe(1)
   })
 
-  it('[P5] of a peer not yet seen is the mean of the pool', () => {
+  it('[P5] of a peer not yet seen is the mean of the cohort', () => {
     const scene = new Scene()
     expect(scene.core.failChance(peerNamed('new'), surely)).toBeCloseTo(0.1, 9)
     scene.connect(1, 2, 3, 4, 'new')
@@ -52,7 +52,7 @@ describe('the forecast', () => {
     expect(long).toBeGreaterThan(0.97)
   })
 
-  it('[P5] beats the base rate on a pool of good, middling and bad peers, and is calibrated', () => {
+  it('[P5] beats the base rate on a cohort of good, middling and bad peers, and is calibrated', () => {
     const scene = new Scene()
     const roll = dice(7)
     const chances = [0.99, 0.99, 0.99, 0.98, 0.97, 0.9, 0.8, 0.5, 0.1, 0]

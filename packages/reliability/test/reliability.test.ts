@@ -82,7 +82,7 @@ describe('the score', () => {
     expect(scene.score('bad')).toBe(1)
   })
 
-  it('[P15] falls with latency above the median of the pool, by its root', () => {
+  it('[P15] falls with latency above the median of the cohort, by its root', () => {
     const scene = new Scene()
     scene.connect('near', 'usual', 'far')
     for (const [name, latencyMs] of [

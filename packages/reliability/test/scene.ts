@@ -46,7 +46,7 @@ export class Scene {
     }
   }
 
-  /** Time passes, long enough for the pool's figures to be taken anew. */
+  /** Time passes, long enough for the cohort's figures to be taken anew. */
   pass(ms = 1000): void {
     this.nowMs += ms
   }

@@ -1,7 +1,7 @@
 import type { Calendar } from './calendar.ts'
 import type { ReliabilityLimits } from './limits.ts'
 import type { PeerRecord } from './record.ts'
-import type { PoolFigures } from './score.ts'
+import type { CohortFigures } from './score.ts'
 import type { Ranks } from './share.ts'
 import { Spread } from './spread.ts'
 
@@ -17,9 +17,9 @@ const movedMax = 4096
 
 /**
  * The peers that are connected and were observed, as one: what a score compares with. A peer that changes is placed
- * anew when the figures are taken next, so an observation costs the same in a pool of ten and of ten thousand.
+ * anew when the figures are taken next, so an observation costs the same in a cohort of ten and of ten thousand.
  */
-export class Pool {
+export class Cohort {
   readonly #limits: ReliabilityLimits
   readonly #calendar: Calendar
   readonly #uptimeOf: (record: PeerRecord, nowMs: number) => number
@@ -30,7 +30,7 @@ export class Pool {
   #meanSum = 0
   #moved: PeerRecord[] = []
   #refreshedMs = Number.NEGATIVE_INFINITY
-  figures: PoolFigures
+  figures: CohortFigures
   /** Counts the figures that differ. */
   epoch = 0
 
@@ -52,7 +52,7 @@ export class Pool {
 
   /** Takes the figures anew where they are old enough. */
   refresh(nowMs: number): void {
-    if (this.#moved.length > 0 && nowMs - this.#refreshedMs >= this.#limits.poolRefreshMs) this.#refresh(nowMs)
+    if (this.#moved.length > 0 && nowMs - this.#refreshedMs >= this.#limits.cohortRefreshMs) this.#refresh(nowMs)
   }
 
   /** A peer's places among those observed, from its last refresh. */
@@ -75,7 +75,7 @@ export class Pool {
     this.#refreshedMs = nowMs
     const next = this.#figures()
     const before = this.figures
-    if ((Object.keys(next) as (keyof PoolFigures)[]).some((name) => next[name] !== before[name])) {
+    if ((Object.keys(next) as (keyof CohortFigures)[]).some((name) => next[name] !== before[name])) {
       this.figures = next
       this.epoch += 1
     }
@@ -100,7 +100,7 @@ export class Pool {
   }
 
   // Of two in the middle the better one is the measure, or of two peers the worse would be as good as the median.
-  #figures(): PoolFigures {
+  #figures(): CohortFigures {
     const { successPrior } = this.#limits
     const size = this.#success.size
     return {
