@@ -48,9 +48,30 @@ export function runFigures(scenario: Scenario, run: RunResult): RunFigures {
     ...more,
     decisionMicros: own.decisionMicros / own.decisions,
     ...(scenario.isMeasured === true ? { bytesPerPeer: run.bytesPerPeer } : {}),
+    ...forecastFigures(run),
     failed,
     ...scenario.fields?.(run)
   }
+}
+
+/** Of those who have a reliability layer, all forecasts together. */
+function forecastFigures(run: RunResult): RunFigures {
+  const sum = { count: 0, failures: 0, squares: 0, distance: 0, backups: 0 }
+  for (const { judge } of run.fetchers.values()) {
+    if (judge === undefined) continue
+    const { count, failures, brier, calibrationError } = judge.forecasts
+    sum.backups += judge.turns.backup
+    if (count === 0) continue
+    sum.count += count
+    sum.failures += failures
+    sum.squares += brier * count
+    sum.distance += calibrationError * count
+  }
+  if (sum.count === 0) return {}
+  const rate = sum.failures / sum.count
+  const brier = sum.squares / sum.count
+  const ofBaseRate = rate * (1 - rate)
+  return { backups: sum.backups, failRate: rate, brier, brierRatio: brier / ofBaseRate, calibrationError: sum.distance / sum.count }
 }
 
 export function outcomeOf(perRun: readonly RunFigures[], hashes: readonly string[]): PolicyOutcome {

@@ -1,5 +1,8 @@
 import type { BlockKey, PeerKey, Random } from '@shardswap/interface'
 import type { ExchangeCore } from '@shardswap/broker'
+import type { ReliabilityCore } from '@shardswap/reliability'
+import type { Layer } from './checkers/judge.ts'
+import type { BackupBudget } from './checkers/paid.ts'
 
 /** Rules that the checkers hold a core to; a policy that is built otherwise is let off those it names. */
 export type Rule =
@@ -13,8 +16,12 @@ export type Rule =
   | 'one-at-a-peer'
   /** B15: what had its time at a peer is cancelled there before it is asked for again. */
   | 'cancels'
-  /** Invariant 5: no second want-block of a want while one is in flight within its deadline, bar backups that were paid for. */
+  /** Invariant 5: no second want-block of a want while one is in flight within its deadline, bar backups within the budget. */
   | 'backups'
+  /** Invariant 6: one credit per want at most; the reliability layer counts as its turns went. */
+  | 'credit'
+  /** Invariant 8: who has a higher score has no smaller share, and shares sum to 1. */
+  | 'shares'
   /** Invariant 11: after the last session has ended nothing is held and nothing stands at any remote. */
   | 'gauges'
   /** Invariant 2: every want ends. */
@@ -36,6 +43,8 @@ export interface PolicyOptions {
   /** Seeded; the only source of chance. */
   readonly random: Random
   readonly world: World
+  /** Stands between the core and its reliability layer, where it has one. */
+  readonly judge?: ((layer: Layer) => ReliabilityCore) | undefined
   /** Those of the policy itself, or those of ours for all, so that choice and timeouts are told apart; its own where this is left out. */
   readonly deadlines?: 'own' | 'ours' | undefined
   /** Message queues of all nodes that live in one process, as in go-bitswap's benchmarks; the node's own where this is left out. */
@@ -49,6 +58,8 @@ export interface Policy {
   /** One line: what it does, and whose way it is. */
   readonly summary: string
   readonly exempt?: readonly Rule[]
+  /** What it pays backups from; it has none where this is left out. */
+  readonly backups?: BackupBudget
   /** One core for one node of one run. Anything that it keeps lives in the core it returns. */
   create(options: PolicyOptions): ExchangeCore
 }

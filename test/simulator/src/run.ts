@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import type { ExchangeCore } from '@shardswap/broker'
 import { assert } from '@shardswap/interface'
 import { Checker } from './checkers/checker.ts'
+import { Judge } from './checkers/judge.ts'
 import { RunFailure, Violation } from './checkers/violation.ts'
 import { traceKinds } from './engine/trace.ts'
 import { Fetching } from './nodes/fetching.ts'
@@ -26,6 +27,7 @@ class Run {
   readonly #seed: number
   readonly #world: World
   readonly #checkers: Checker[] = []
+  readonly #judges: Judge[] = []
   readonly #results: JobResult[] = []
   #jobsLeft: number
   readonly #jobs: readonly Job[]
@@ -90,10 +92,17 @@ class Run {
   #makeFetching(node: SimulatedNode): void {
     if (node.fetching !== undefined) return
     const world = this.#world
+    const exempt = new Set<Rule>([...(this.#policy.exempt ?? []), ...(Object.keys(this.#scenario.exempt ?? {}) as Rule[])])
+    let judge: Judge | undefined
     const core = this.#policy.create({
       self: node.key,
       random: world.random.fork(`core ${node.key}`),
       queuesInProcess: this.#scenario.queuesInProcess,
+      judge: (layer) => {
+        judge = new Judge(layer, exempt, (peer) => world.keyed(peer).group.score)
+        this.#judges.push(judge)
+        return judge
+      },
       world: {
         delivers: (peer, key) => world.delivers(peer, key),
         deliveryMs: (peer, bytes) => world.deliveryMs(node, peer, bytes)
@@ -102,7 +111,8 @@ class Run {
     node.fetching = new Fetching({
       clock: world.clock,
       core,
-      watch: this.#watch(core),
+      watch: this.#watch(core, exempt),
+      judge,
       storeDelayMs: node.group.storeDelayMs ?? 0,
       has: (block) => node.store.has(block.index),
       block: (cid) => world.block(cid),
@@ -116,9 +126,8 @@ class Run {
     })
   }
 
-  #watch(core: ExchangeCore): Checker {
-    const exempt = new Set<Rule>([...(this.#policy.exempt ?? []), ...(Object.keys(this.#scenario.exempt ?? {}) as Rule[])])
-    const checker = new Checker(core, exempt)
+  #watch(core: ExchangeCore, exempt: ReadonlySet<Rule>): Checker {
+    const checker = new Checker(core, exempt, this.#policy.backups)
     this.#checkers.push(checker)
     return checker
   }
@@ -157,6 +166,7 @@ class Run {
   /** Invariant 11, at those who asked and, where no message was lost, at those who were asked. */
   #checkEnd(): void {
     for (const checker of this.#checkers) checker.atEnd()
+    for (const judge of this.#judges) judge.atEnd()
     if (this.#world.network.messagesLost > 0 || this.#policy.exempt?.includes('gauges') === true) return
     for (const node of this.#world.nodes) {
       const { ledgers: _known, ...gauges } = node.serving.gauges()

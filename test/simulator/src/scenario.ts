@@ -34,6 +34,8 @@ export interface NodeGroup {
    * never leaves. What is cancelled meanwhile does not leave either.
    */
   readonly answerMs?: Distribution
+  /** Its score at every fetching node, whatever it does. */
+  readonly score?: number
   /** Not there until an event says so. */
   readonly isAway?: boolean
   /** Known to routing only: nobody is connected to it when the run begins. */

@@ -2,6 +2,7 @@ import type { Arrival, Command, ExchangeCore, SessionId, WantEntry } from '@shar
 import { type BlockKey, type PeerKey, wantsPerPeerMax } from '@shardswap/interface'
 import type { Watch } from '../nodes/watch.ts'
 import type { Rule } from '../policy.ts'
+import { type BackupBudget, noBackups, PaidBackups } from './paid.ts'
 import { SessionLimits } from './session-limits.ts'
 import { Stands } from './stands.ts'
 import { Turns } from './turns.ts'
@@ -24,11 +25,13 @@ export class Checker implements Watch {
   readonly #sessionLimits = new SessionLimits()
   readonly #stands = new Stands((peer, key) => this.#sessionLimits.closed(peer, key))
   readonly #turns = new Turns()
+  readonly #paid: PaidBackups
   #decisions = 0
 
-  constructor(core: ExchangeCore, exempt: ReadonlySet<Rule>) {
+  constructor(core: ExchangeCore, exempt: ReadonlySet<Rule>, backups: BackupBudget = noBackups) {
     this.#core = core
     this.#exempt = exempt
+    this.#paid = new PaidBackups(backups)
   }
 
   connected(peer: PeerKey, supportsHave: boolean): void {
@@ -124,14 +127,19 @@ export class Checker implements Watch {
       this.#broken(rule, `want-${type} for ${peer} while a want-${line.type} of the same block stands there (${line.state})`)
     }
     const others = this.#stands.copies.get(key)
-    if (type === 'block' && supportsHave && others !== undefined && !(others.size === 1 && others.has(peer))) {
-      this.#broken('backups', `want-block for ${peer} while ${[...others].join(', ')} has its time for the same block`)
-    }
+    const isBackup = type === 'block' && supportsHave && others !== undefined && !(others.size === 1 && others.has(peer))
+    if (isBackup) {
+      const excess = this.#paid.sentBeside()
+      if (excess !== undefined) {
+        this.#broken('backups', `want-block for ${peer} while ${[...others].join(', ')} has its time for the same block: ${excess}`)
+      }
+    } else if (type === 'block') this.#paid.sentInTurn()
     this.#stands.add(peer, key, type)
     const sessions = this.#turns.wanters(key)
     this.#sessionLimits.asked(sessions, peer, key)
     const [session, another] = sessions
-    if (type === 'have' || session === undefined || another !== undefined) return
+    // A backup takes no slot of its peer's: it is bounded by the budget.
+    if (type === 'have' || isBackup || session === undefined || another !== undefined) return
     const excess = this.#sessionLimits.sent(session, peer, key)
     if (excess !== undefined) this.#broken('session-limits', excess)
     this.#turns.sent(key)
@@ -140,11 +148,12 @@ export class Checker implements Watch {
   /** For each peer that was sent a want-block: neither its limit was passed nor did the core lose count. */
   #queues(asked: ReadonlySet<PeerKey>): void {
     if (this.#stands.peers.size > queuesAskedMax && this.#decisions % queuesAskedMax !== 0) return
-    for (const { peer, inFlight, limitWants } of this.#core.queues()) {
+    for (const { peer, inFlight, backups, limitWants } of this.#core.queues()) {
       if (!asked.has(peer)) continue
       const seen = this.#stands.peers.get(peer)?.inFlight ?? 0
       if (inFlight > limitWants) this.#broken('limits', `${inFlight} want-blocks in flight at ${peer}, whose limit is ${limitWants}`)
-      if (seen > inFlight) this.#broken('limits', `${seen} want-blocks are in flight at ${peer}, and the core knows of ${inFlight}`)
+      const known = inFlight + backups
+      if (seen > known) this.#broken('limits', `${seen} want-blocks are in flight at ${peer}, and the core knows of ${known}`)
     }
   }
 

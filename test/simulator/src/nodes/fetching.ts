@@ -3,6 +3,7 @@ import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
 import type { SimulatedBlock } from '../engine/block.ts'
 import type { Scheduled, VirtualClock } from '../engine/clock.ts'
 import type { Message, WireEntry } from '../engine/message.ts'
+import type { Judge } from '../checkers/judge.ts'
 import { FetchFigures } from './figures.ts'
 import type { Watch } from './watch.ts'
 
@@ -10,6 +11,8 @@ export interface FetchingPorts {
   readonly clock: VirtualClock
   readonly core: ExchangeCore
   readonly watch: Watch
+  /** Of cores with a reliability layer. */
+  readonly judge: Judge | undefined
   readonly storeDelayMs: number
   has(block: SimulatedBlock): boolean
   block(cid: CID): SimulatedBlock
@@ -40,7 +43,7 @@ const wrongKey = 'wrong' as BlockKey
 
 /** The shell around a fetching core: callers, the store, messages and the one timer, as the peer has them. */
 export class Fetching {
-  readonly figures = new FetchFigures()
+  readonly figures: FetchFigures
   readonly core: ExchangeCore
   readonly #ports: FetchingPorts
   readonly #entries = new Map<BlockKey, Entry>()
@@ -55,6 +58,7 @@ export class Fetching {
 
   constructor(ports: FetchingPorts) {
     this.#ports = ports
+    this.figures = new FetchFigures(ports.judge)
     this.core = ports.core
   }
 

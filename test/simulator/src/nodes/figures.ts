@@ -1,4 +1,5 @@
 import type { PeerKey } from '@shardswap/interface'
+import type { Judge } from '../checkers/judge.ts'
 
 /** What one peer did for a fetching node. */
 export interface PeerTally {
@@ -38,6 +39,12 @@ export class FetchFigures {
   readonly peers = new Map<PeerKey, PeerTally>()
   /** Every want-block sent: when, and to whom. */
   readonly asked: { readonly atMs: number; readonly peer: PeerKey }[] = []
+  /** What its reliability layer did; undefined where it has none. */
+  readonly judge: Judge | undefined
+
+  constructor(judge: Judge | undefined) {
+    this.judge = judge
+  }
 
   peer(peer: PeerKey): PeerTally {
     let tally = this.peers.get(peer)
