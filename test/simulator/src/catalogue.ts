@@ -6,6 +6,7 @@ import { goBenchmarks } from './scenarios/go-benchmarks.ts'
 import { deadPeer, healthy } from './scenarios/health.ts'
 import { sybilFamily, whitewash } from './scenarios/newcomers.ts'
 import { overload } from './scenarios/overload.ts'
+import { shares } from './scenarios/shares.ts'
 import { manySessions, slowAndFast, twentyChildren } from './scenarios/sharing.ts'
 import { slowHonests } from './scenarios/slow-honest.ts'
 import { storm } from './scenarios/storm.ts'
@@ -23,6 +24,7 @@ export const scenarios: readonly Scenario[] = [
   manySessions,
   healthy,
   deadPeer,
+  shares,
   silent30,
   shortSessionsOf20,
   tailAtScale,

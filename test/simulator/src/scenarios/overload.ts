@@ -50,6 +50,6 @@ export const overload: Scenario = {
     for (const figures of run.fetchers.values()) bytes += figures.bytes
     return { goodput: bytes / run.seconds / (servers * serverBytesPerS) }
   },
-  policies: ['shardswap', 'one-want-block', 'hedge-p95'],
+  policies: ['shardswap', 'shardswap-no-backups', 'one-want-block', 'hedge-p95'],
   target: (ours, all) => [timesAtLeast(ours, all, 'shardswap-no-backups', 'goodput', 0.95)]
 }

@@ -31,7 +31,7 @@ export const silent30: Scenario = {
     }
   ],
   limitMs: 24 * 60 * 60 * 1000,
-  policies: ['shardswap', 'uniform', 'one-want-block', 'hedge-p95', 'p2c', 'oracle'],
+  policies: ['shardswap', 'shardswap-no-backups', 'shardswap-no-scores', 'uniform', 'one-want-block', 'hedge-p95', 'p2c', 'oracle'],
   target: (ours, all) => [timesAtMost(ours, all, 'oracle', 'p99Ms', 1.25), atMost(ours, 'failed', 0)]
 }
 
@@ -54,7 +54,7 @@ export const shortSessionsOf20: Scenario = {
     }
   ],
   limitMs: 24 * 60 * 60 * 1000,
-  policies: ['shardswap', 'one-want-block', 'uniform', 'oracle'],
+  policies: ['shardswap', 'shardswap-no-backups', 'shardswap-no-scores', 'one-want-block', 'uniform', 'oracle'],
   target: (ours, all) => [
     timesBetter(ours, all, 'one-want-block', 'p99Ms', 1.7),
     timesAtMost(ours, all, 'one-want-block', 'wantBlocksPerBlock', 0.8),
@@ -88,7 +88,7 @@ export const tailAtScale: Scenario = {
   link: () => ({ delayMs: 0.1 }),
   jobs: [{ node: ['reader', 0], pattern: { kind: 'batches', sizes: [Infinity] }, blocks: [0, reads * keys], sessionBlocks: keys }],
   limitMs: 24 * 60 * 60 * 1000,
-  policies: ['shardswap', 'hedge-p95'],
+  policies: ['shardswap', 'shardswap-no-backups', 'hedge-p95'],
   target: (ours, all) => [
     timesBetter(ours, all, 'shardswap-no-backups', 'p999Ms', 20),
     atMost(ours, 'wantBlocksPerBlock', 1.02),
