@@ -111,7 +111,7 @@ class Run {
     node.fetching = new Fetching({
       clock: world.clock,
       core,
-      watch: this.#watch(core, exempt),
+      watch: this.#watch(core, exempt, judge),
       judge,
       storeDelayMs: node.group.storeDelayMs ?? 0,
       has: (block) => node.store.has(block.index),
@@ -126,8 +126,8 @@ class Run {
     })
   }
 
-  #watch(core: ExchangeCore, exempt: ReadonlySet<Rule>): Checker {
-    const checker = new Checker(core, exempt, this.#policy.backups)
+  #watch(core: ExchangeCore, exempt: ReadonlySet<Rule>, judge: Judge | undefined): Checker {
+    const checker = new Checker(core, exempt, this.#policy.backups, (peer, key) => judge?.roleOf(peer, key))
     this.#checkers.push(checker)
     return checker
   }

@@ -1,5 +1,6 @@
 import type { Arrival, Command, ExchangeCore, SessionId, WantEntry } from '@shardswap/broker'
 import { type BlockKey, type PeerKey, wantsPerPeerMax } from '@shardswap/interface'
+import type { Role } from '@shardswap/reliability'
 import type { Watch } from '../nodes/watch.ts'
 import type { Rule } from '../policy.ts'
 import { type BackupBudget, noBackups, PaidBackups } from './paid.ts'
@@ -14,6 +15,8 @@ const queuesAskedMax = 64
 const turnsEvery = 16
 const roundingMax = 1e-6
 
+type RoleOf = (peer: PeerKey, key: BlockKey) => Role | undefined
+
 /**
  * Holds one fetching core to the invariants of the requirements after every
  * step, from what goes in and comes out. It keeps its own account of what
@@ -25,12 +28,15 @@ export class Checker implements Watch {
   readonly #sessionLimits = new SessionLimits()
   readonly #stands = new Stands((peer, key) => this.#sessionLimits.closed(peer, key))
   readonly #turns = new Turns()
+  readonly #roleOf: RoleOf
   readonly #paid: PaidBackups
   #decisions = 0
 
-  constructor(core: ExchangeCore, exempt: ReadonlySet<Rule>, backups: BackupBudget = noBackups) {
+  /** `roleOf`: in what part a peer is asked for a block, by what the core tells its reliability layer. */
+  constructor(core: ExchangeCore, exempt: ReadonlySet<Rule>, backups: BackupBudget = noBackups, roleOf: RoleOf = () => undefined) {
     this.#core = core
     this.#exempt = exempt
+    this.#roleOf = roleOf
     this.#paid = new PaidBackups(backups)
   }
 
@@ -138,8 +144,9 @@ export class Checker implements Watch {
     const sessions = this.#turns.wanters(key)
     this.#sessionLimits.asked(sessions, peer, key)
     const [session, another] = sessions
-    // A backup takes no slot of its peer's: it is bounded by the budget.
-    if (type === 'have' || isBackup || session === undefined || another !== undefined) return
+    // A backup takes no slot of its peer's: it is bounded by the budget. Which of two it is that leave at once no message tells.
+    const role = this.#roleOf(peer, key)
+    if (type === 'have' || role === 'backup' || session === undefined || another !== undefined) return
     const excess = this.#sessionLimits.sent(session, peer, key)
     if (excess !== undefined) this.#broken('session-limits', excess)
     this.#turns.sent(key)

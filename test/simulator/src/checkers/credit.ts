@@ -1,4 +1,4 @@
-import type { Outcome, Turn } from '@shardswap/reliability'
+import type { Outcome, Role, Turn } from '@shardswap/reliability'
 import type { BlockKey, PeerKey } from '@shardswap/interface'
 
 /** What one peer has to its account. */
@@ -36,6 +36,11 @@ export class Referee {
     want.hasEnded = false
     want.turns.push({ turn, outcome: undefined })
     this.#of(turn.peer).attempted += 1
+  }
+
+  /** In what part a peer is asked, or was last, for a block that is not accounted for yet. */
+  roleOf(peer: PeerKey, key: BlockKey): Role | undefined {
+    return this.#wants.get(key)?.turns.findLast(({ turn }) => turn.peer === peer)?.turn.role
   }
 
   /** Returns whether the turn was open, as it must be for all but what is late. */

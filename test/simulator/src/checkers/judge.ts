@@ -123,6 +123,11 @@ export class Judge implements ReliabilityCore {
     return this.#layer.isFitForBackup(peer)
   }
 
+  /** In what part a peer is asked for a block. */
+  roleOf(peer: PeerKey, key: BlockKey): Role | undefined {
+    return this.#referee.roleOf(peer, key)
+  }
+
   /** Called once every session has ended and what was under way has arrived. */
   atEnd(): void {
     if (this.#referee.open > 0) this.#broken('credit', `${this.#referee.open} wants are not accounted for after the last session ended`)
