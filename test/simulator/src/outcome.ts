@@ -56,11 +56,11 @@ export function runFigures(scenario: Scenario, run: RunResult): RunFigures {
 
 /** Of those who have a reliability layer, all forecasts together. */
 function forecastFigures(run: RunResult): RunFigures {
-  const sum = { count: 0, failures: 0, squares: 0, distance: 0, backups: 0 }
+  const sum = { count: 0, failures: 0, squares: 0, distance: 0, proactive: 0, late: 0, endgame: 0 }
   for (const { judge } of run.fetchers.values()) {
     if (judge === undefined) continue
     const { count, failures, brier, calibrationError } = judge.forecasts
-    sum.backups += judge.turns.backup
+    for (const reason of ['proactive', 'late', 'endgame'] as const) sum[reason] += judge.backups[reason]
     if (count === 0) continue
     sum.count += count
     sum.failures += failures
@@ -71,7 +71,8 @@ function forecastFigures(run: RunResult): RunFigures {
   const rate = sum.failures / sum.count
   const brier = sum.squares / sum.count
   const ofBaseRate = rate * (1 - rate)
-  return { backups: sum.backups, failRate: rate, brier, brierRatio: brier / ofBaseRate, calibrationError: sum.distance / sum.count }
+  const { proactive, late, endgame } = sum
+  return { proactive, late, endgame, failRate: rate, brier, brierRatio: brier / ofBaseRate, calibrationError: sum.distance / sum.count }
 }
 
 export function outcomeOf(perRun: readonly RunFigures[], hashes: readonly string[]): PolicyOutcome {

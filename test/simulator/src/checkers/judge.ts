@@ -32,6 +32,8 @@ const roundingMax = 1e-9
 export class Judge implements ReliabilityCore {
   readonly forecasts = new Forecasts()
   readonly turns: Record<Role, number> = { primary: 0, backup: 0 }
+  /** Backups by why they were asked. */
+  readonly backups: Record<BackupReason, number> = { proactive: 0, late: 0, endgame: 0 }
   /** Turns of each peer as a primary. */
   readonly picks = new Map<PeerKey, number>()
   readonly #layer: Layer
@@ -42,6 +44,7 @@ export class Judge implements ReliabilityCore {
   #steps = 0
   #peers = 0
   #nowMs = 0
+  #reason: BackupReason | undefined
 
   constructor(layer: Layer, exempt: ReadonlySet<Rule>, scoreOf: (peer: PeerKey) => number | undefined) {
     this.#layer = layer
@@ -112,10 +115,14 @@ export class Judge implements ReliabilityCore {
   }
 
   takeBackup(reason: BackupReason, failChance: number, nowMs: number): boolean {
-    return this.#layer.takeBackup(reason, failChance, nowMs)
+    const isTaken = this.#layer.takeBackup(reason, failChance, nowMs)
+    if (isTaken) this.backups[reason] += 1
+    this.#reason = reason
+    return isTaken
   }
 
   returnBackup(): void {
+    if (this.#reason !== undefined) this.backups[this.#reason] -= 1
     this.#layer.returnBackup()
   }
 
