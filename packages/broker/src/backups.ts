@@ -50,14 +50,23 @@ export class Backups {
     return queue.line.size === 0 && queue.fits(bytes) && this.#reliability.isFitForBackup(queue.key)
   }
 
-  /** Whether the copy is looked at for being late, and not for its deadline. It is looked at again after half as long, should nobody be there now. */
+  /**
+   * Whether the copy is looked at for being late, and not for its deadline. It is looked at again after half as long,
+   * should nobody be there now. While the peer sends in the order of the asking, what is long in coming is only
+   * queued there, and a backup would be one more load: so something asked later must have come, or nothing at all for
+   * as long as an answer takes.
+   */
   isLate(copy: Copy, nowMs: number): boolean {
     if (copy.phase !== 'in-flight' || nowMs < copy.lateMs) return false
-    copy.lateMs = nowMs + Math.max(lookAgainMinMs, (nowMs - copy.sinceMs) / 2)
-    return true
+    const { key, timing } = copy.peer
+    const isPassedOver = timing.deliveredSequence > copy.sequence
+    const quietAtMs = Math.max(copy.sinceMs, timing.lastBytesAtMs) + this.#reliability.lateAfterMs(key, 0, this.lateReason(copy))
+    const isDue = isPassedOver || nowMs >= quietAtMs
+    copy.lateMs = Math.max(nowMs + lookAgainMinMs, isDue ? nowMs + (nowMs - copy.sinceMs) / 2 : quietAtMs)
+    return isDue
   }
 
-  lateReason(copy: Copy): BackupReason {
+  lateReason(copy: Copy): Exclude<BackupReason, 'proactive'> {
     return copy.owner?.session.isEnding === true ? 'endgame' : 'late'
   }
 

@@ -164,6 +164,26 @@ describe('backups', () => {
     expect(broker.total.backupsSent).toBe(backups.length)
   })
 
+  it('[C5] takes nothing for late that is queued behind what arrives, in order', () => {
+    const { broker, deliver } = known({ lateAfterMs: () => 10, takeBackup: (reason) => reason !== 'proactive' })
+    want(broker, 1, 17, 100)
+    const atA = blocks(broker.decide(100)).filter((line) => line.endsWith(' A'))
+    const numbers = atA.map((line) => Number(line.split(' ')[1]))
+    expect(numbers.length).toBeGreaterThan(2)
+    const before = broker.total.backupsSent
+    const [first = 0, second = 0, third = 0] = numbers
+    broker.receiveBytes(A, bytes, 112)
+    deliver(first, A, 112)
+    const isAsked = (i: number, commands: readonly Command[]): boolean => blocks(commands).includes(`block ${i} B`)
+    // Bytes came from A a moment ago, and what was asked first came first.
+    expect(isAsked(second, broker.tick(118))).toBe(false)
+    broker.receiveBytes(A, bytes, 119)
+    deliver(third, A, 119)
+    // It was passed over: now it is late.
+    expect(isAsked(second, broker.tick(129))).toBe(true)
+    expect(broker.total.backupsSent).toBeGreaterThan(before)
+  })
+
   it('[C5] is in more of a hurry when the fetch is at its end', () => {
     const { broker } = known({
       lateAfterMs: (_peer, _bytes, reason) => (reason === 'late' ? 40 : 15),
