@@ -1,7 +1,7 @@
 import { RunFailure } from './checkers/violation.ts'
 import type { Policy } from './policy.ts'
 import { run } from './run.ts'
-import { bugs, canaryWorld, planted } from './scenarios/canary.ts'
+import { bugs, canaryWorld, isAtHome, planted } from './scenarios/canary.ts'
 
 export interface Caught {
   readonly bug: string
@@ -16,7 +16,7 @@ export interface Caught {
 export function runCanary(policy: Policy, seed: number): Caught[] {
   // What fails by itself would be taken for a catch.
   run(canaryWorld, policy, seed)
-  const sought = bugs.filter((bug) => bug.breaks.some((rule) => policy.exempt?.includes(rule) !== true))
+  const sought = bugs.filter((bug) => isAtHome(bug, policy) && bug.breaks.some((rule) => policy.exempt?.includes(rule) !== true))
   return sought.map((bug) => {
     try {
       run(canaryWorld, planted(policy, bug), seed)

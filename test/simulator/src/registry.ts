@@ -37,8 +37,12 @@ const own: readonly Policy[] = [
     summary: 'ours without the reliability layer: nothing is remembered, all peers count alike, and there are no backups',
     create: ({ self, random }) => createExchangeCore({ self, random })
   },
-  variant('shardswap-linear', 'ours, with scores that fall as success does, and not as its fourth power', { reliability: { successPower: 1 } }),
-  variant('shardswap-loose', `ours, with ${looseMs / 1000} s for every want`, { limits: { timeoutMinMs: looseMs, timeoutStartMs: looseMs } }),
+  variant('shardswap-linear', 'ours, with scores that fall as success does, and not as its fourth power', {
+    reliability: { successPower: 1 }
+  }),
+  variant('shardswap-loose', `ours, with ${looseMs / 1000} s for every want`, {
+    limits: { timeoutMinMs: looseMs, timeoutStartMs: looseMs }
+  }),
   variant('shardswap-loose-no-backups', 'the same, but nobody is asked beside another', {
     limits: { timeoutMinMs: looseMs, timeoutStartMs: looseMs },
     hasBackups: false
@@ -46,6 +50,4 @@ const own: readonly Policy[] = [
 ]
 
 /** Every policy by its name. */
-export const policies: ReadonlyMap<string, Policy> = new Map(
-  [...own, ...baselines].map((policy) => [policy.name, policy])
-)
+export const policies: ReadonlyMap<string, Policy> = new Map([...own, ...baselines].map((policy) => [policy.name, policy]))

@@ -72,7 +72,8 @@ export class Judge implements ReliabilityCore {
   }
 
   settled(turn: Turn, outcome: Outcome, nowMs: number, delivery?: Delivery): void {
-    if (!this.#referee.settled(turn, outcome)) this.#broken('credit', `${outcome} of a want-block at ${turn.peer} that is settled or was not sent`)
+    if (!this.#referee.settled(turn, outcome))
+      this.#broken('credit', `${outcome} of a want-block at ${turn.peer} that is settled or was not sent`)
     if (outcome === 'success') this.forecasts.add(turn.failChance, false)
     else if (outcome !== 'late' && outcome !== 'withdrawn' && outcome !== 'refused') this.forecasts.add(turn.failChance, true)
     this.#layer.settled(turn, outcome, nowMs, delivery)
@@ -159,10 +160,14 @@ export class Judge implements ReliabilityCore {
     let above = Number.POSITIVE_INFINITY
     for (const { peer, isConnected, score, share, shutOutMs, counts } of scores) {
       if (!(counts.rewardable <= counts.successful && counts.successful <= counts.attempted)) {
-        this.#broken('credit', `${peer} has ${counts.rewardable} rewardable of ${counts.successful} successful of ${counts.attempted} attempted`)
+        this.#broken(
+          'credit',
+          `${peer} has ${counts.rewardable} rewardable of ${counts.successful} successful of ${counts.attempted} attempted`
+        )
       }
       if (!isConnected || shutOutMs > 0) continue
-      if (share > above + roundingMax) this.#broken('shares', `${peer} of score ${score} has a share of ${share}, and a higher score one of ${above}`)
+      if (share > above + roundingMax)
+        this.#broken('shares', `${peer} of score ${score} has a share of ${share}, and a higher score one of ${above}`)
       above = share
       sum += share
     }

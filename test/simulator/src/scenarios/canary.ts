@@ -1,4 +1,6 @@
 import type { Command, ExchangeCore, WantEntry } from '@shardswap/broker'
+import type { ReliabilityCore } from '@shardswap/reliability'
+import type { Layer } from '../checkers/judge.ts'
 import { batchBy10, bigBatch } from '../pattern.ts'
 import type { Policy, Rule } from '../policy.ts'
 import type { Scenario } from '../scenario.ts'
@@ -32,7 +34,11 @@ export const canaryWorld: Scenario = {
 export interface Bug {
   readonly name: string
   readonly breaks: readonly Rule[]
-  plant(core: ExchangeCore): Partial<ExchangeCore>
+  plant?(core: ExchangeCore): Partial<ExchangeCore>
+  /** In the reliability layer, where there is one. */
+  readonly inLayer?: (layer: Layer) => Partial<Layer>
+  /** In what the core tells its layer. */
+  readonly inTelling?: (told: ReliabilityCore) => Partial<ReliabilityCore>
 }
 
 type Sends = (commands: readonly Command[]) => readonly Command[]
@@ -66,7 +72,8 @@ function isBlock(entry: WantEntry): boolean {
 export const bugs: readonly Bug[] = [
   {
     name: 'a want-block goes to a second peer while the first has its time',
-    breaks: ['backups'],
+    // Where backups are paid for, it takes some until there are too many; nor do these keep to a session's limit.
+    breaks: ['backups', 'session-limits'],
     plant: (core) =>
       speech(core, (commands) => {
         const first = commands.find((command) => command.type === 'send' && command.peer.startsWith('seed'))
@@ -156,22 +163,72 @@ export const bugs: readonly Bug[] = [
         if (id !== 0) core.addWant(id, cid, key, nowMs)
       }
     })
+  },
+  {
+    name: 'backups are asked without a token',
+    breaks: ['backups'],
+    inLayer: () => ({ failChance: () => 0.9, takeBackup: () => true, isFitForBackup: () => true })
+  },
+  {
+    name: 'a want-block is taken to account twice',
+    breaks: ['credit'],
+    inLayer: (layer) => ({
+      asked: (turn, nowMs) => {
+        layer.asked(turn, nowMs)
+        layer.asked(turn, nowMs)
+      }
+    })
+  },
+  {
+    name: 'nobody is told what became of a want-block that was cancelled',
+    breaks: ['credit'],
+    inTelling: (told) => ({
+      settled: (turn, outcome, nowMs, delivery) => {
+        if (outcome !== 'withdrawn') told.settled(turn, outcome, nowMs, delivery)
+      }
+    })
+  },
+  {
+    name: 'every peer is given the share of the best',
+    breaks: ['shares'],
+    inLayer: (layer) => ({
+      scores: (nowMs) => {
+        const scores = layer.scores(nowMs)
+        const share = Math.max(...scores.map((score) => score.share))
+        return scores.map((score) => ({ ...score, share }))
+      }
+    })
   }
 ]
 
+/** Whether the policy has what the bug is planted in. */
+export function isAtHome(bug: Bug, policy: Policy): boolean {
+  return policy.backups !== undefined || (bug.inLayer === undefined && bug.inTelling === undefined)
+}
+
 /** The policy with a bug in it. Everything else passes through. */
 export function planted(policy: Policy, bug: Bug): Policy {
+  const { inLayer, inTelling } = bug
   return {
     ...policy,
     create: (options) => {
-      const core = policy.create(options)
-      const changes = bug.plant(core)
-      return new Proxy(core, {
-        get: (_target, name) => {
-          const value: unknown = Reflect.get(name in changes ? changes : core, name)
-          return typeof value === 'function' ? (value.bind(name in changes ? changes : core) as unknown) : value
-        }
-      })
+      const judge = (layer: Layer): ReliabilityCore => {
+        const told = changed(layer, inLayer)
+        return changed(options.judge?.(told) ?? told, inTelling)
+      }
+      return changed(policy.create({ ...options, judge }), bug.plant?.bind(bug))
     }
   }
+}
+
+function changed<T extends object>(target: T, change: ((target: T) => Partial<T>) | undefined): T {
+  if (change === undefined) return target
+  const changes = change(target)
+  return new Proxy(target, {
+    get: (_target, name) => {
+      const owner = name in changes ? changes : target
+      const value: unknown = Reflect.get(owner, name)
+      return typeof value === 'function' ? (value.bind(owner) as unknown) : value
+    }
+  })
 }

@@ -17,17 +17,18 @@ function fieldsOf(run: RunResult): Record<string, number> {
   for (const score of scores) sum += score
   const expected = scores.map((score) => (picks * score) / sum)
   const errors = observed.map((count, index) => (Math.abs(count - (expected[index] ?? NaN)) / picks) * 100)
-  return { picks: observed.reduce((total, count) => total + count, 0), shareError: Math.max(...errors), chiSquareP: chiSquareP(observed, expected) }
+  return {
+    picks: observed.reduce((total, count) => total + count, 0),
+    shareError: Math.max(...errors),
+    chiSquareP: chiSquareP(observed, expected)
+  }
 }
 
 /** With all else equal the shares of the picks are the shares of the scores: a session each, so that all else is equal. */
 export const shares: Scenario = {
   name: 'shares',
   summary: `${picks} sessions of one block at three equal peers whose scores are ${scores.join(', ')}`,
-  nodes: [
-    ...scores.map((score) => ({ name: `of${score}`, count: 1, holds: () => true, score })),
-    { name: 'reader', count: 1 }
-  ],
+  nodes: [...scores.map((score) => ({ name: `of${score}`, count: 1, holds: () => true, score })), { name: 'reader', count: 1 }],
   blocks: { count: picks, bytes: 4 * KiB },
   link: () => ({ delayMs: 10 }),
   jobs: [{ node: ['reader', 0], pattern: { kind: 'batches', sizes: [1] }, blocks: [0, picks], sessionBlocks: 1, fixedPeers: names }],
