@@ -48,9 +48,12 @@ export class Context {
     process.stderr.write(`${printable(text)}\n`)
   }
 
-  /** Runs with the daemon of this repo where there is one, else with the repo itself. */
-  async withNode<T>(use: (node: SwapNode) => Promise<T>): Promise<T> {
-    const node = await this.#open()
+  /**
+   * Runs with the daemon of this repo where there is one, else with the repo itself. `needsPeers`: the command is
+   * going to connect to some, though none are named by `--peer`.
+   */
+  async withNode<T>(use: (node: SwapNode) => Promise<T>, needsPeers = false): Promise<T> {
+    const node = await this.#open(needsPeers)
     try {
       await this.#connectPeers(node)
       return await use(node)
@@ -64,7 +67,7 @@ export class Context {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(name, this.#onSignal)
   }
 
-  async #open(): Promise<SwapNode> {
+  async #open(needsPeers: boolean): Promise<SwapNode> {
     const { api, peer = [], listen = [], offline } = this.options
     const daemon = api === undefined ? await findDaemon(this.repoPath, this.signal) : await connectDaemon(api, this.signal)
     if (daemon !== undefined) {
@@ -72,7 +75,7 @@ export class Context {
       this.offline = offline === true
       return daemon
     }
-    const online = offline !== true && (peer.length > 0 || listen.length > 0)
+    const online = offline !== true && (needsPeers || peer.length > 0 || listen.length > 0)
     this.offline = !online
     return new LocalNode({ repo: await openRepo(this.repoPath), online, listen })
   }

@@ -23,7 +23,7 @@ function refused<T>(parse: () => T): T {
   }
 }
 
-function durationMs(text: string): number {
+export function durationMs(text: string): number {
   return refused(() => parseDurationMs(text))
 }
 

@@ -7,6 +7,7 @@ import { registerDaemon } from './commands/daemon.ts'
 import { registerDemo } from './commands/demo.ts'
 import { registerGet } from './commands/get.ts'
 import { registerNode } from './commands/node.ts'
+import { registerPeers } from './commands/peers.ts'
 import { registerRead } from './commands/read.ts'
 import { registerRepo } from './commands/repo.ts'
 import { registerSwarm } from './commands/swarm.ts'
@@ -33,6 +34,7 @@ export function createProgram(shell: Shell): Command {
   registerBlock(program, shell)
   registerDag(program, shell)
   registerSwarm(program, shell)
+  registerPeers(program, shell)
   registerNode(program, shell)
   return examples(program, [
     ['shardswap demo', 'see it work: four peers on this machine'],

@@ -15,7 +15,7 @@ function commandPaths(): string[][] {
 
 test('there is every command that is promised', () => {
   const names = commandPaths().map((path) => path.join(' '))
-  for (const name of ['demo', 'init', 'daemon', 'id', 'add', 'cat', 'get', 'ls', 'version', 'swarm peers', 'swarm connect'])
+  for (const name of ['demo', 'init', 'daemon', 'id', 'add', 'cat', 'get', 'ls', 'version', 'peers', 'swarm peers', 'swarm connect'])
     expect(names).toContain(name)
   for (const name of ['block put', 'block get', 'block stat', 'block rm', 'dag import', 'dag export', 'repo stat', 'repo verify'])
     expect(names).toContain(name)
@@ -52,6 +52,10 @@ const wrong: [string, string[]][] = [
   ['a demo of one peer', ['demo', '--peers', '1']],
   ['a demo of no size', ['demo', '--size', 'big']],
   ['a demo that kills its only provider', ['demo', '--peers', '2', '--kill']],
+  ['a look without its length', ['peers', '--watch', '--every', '5']],
+  ['a period of nobody', ['peers', '--period', '2026-11-30']],
+  ['a standing that is watched', ['peers', '--me-at', '12D3', '--watch']],
+  ['a standing at no multiaddr', ['peers', '--me-at', '/ip4']],
   ['an offline daemon', ['daemon', '--offline']],
   ['offline and a peer', ['--offline', '--peer', '/ip4/127.0.0.1/tcp/1', 'id']]
 ]

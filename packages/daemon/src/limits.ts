@@ -25,3 +25,6 @@ export const lingerMs = 1_000
 
 /** The longest symlink target in an upload: Linux's PATH_MAX. */
 export const symlinkBytesMax = 4096
+
+/** Peers in one answer with scores, those that are connected first: within `replyBytesMax`. */
+export const scoredPeersMax = 2000

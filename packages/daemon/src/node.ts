@@ -1,6 +1,6 @@
 import type { AddedEntry, AddOptions, AddSource, CarImportResult, DirectoryEntry, ReadOptions, WriteTreeResult } from '@shardswap/content'
 import type { AbortOptions, CID } from '@shardswap/interface'
-import type { ConnectedPeer } from '@shardswap/peer'
+import type { Calibration, ConnectedPeer, OwnScore, OwnScoreOptions, PeerScore } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
 
 /** Options of a call that may look for blocks at other peers. */
@@ -71,6 +71,16 @@ export interface NodeGetOptions extends FetchOptions {
   readonly onWarning?: (path: string, error: Error) => void
 }
 
+/** How peers stand with this node. */
+export interface NodeScores {
+  /** The greatest score first; of more than `scoredPeersMax` those that are connected and those with the greatest scores. */
+  readonly peers: readonly PeerScore[]
+  /** How many are known in all. */
+  readonly known: number
+  /** How good its forecasts were; undefined where it does not run. */
+  readonly calibration: Calibration | undefined
+}
+
 /**
  * What the commands and the RPC can do. There are two: one that has the repo
  * open in this process, and one that asks a running daemon.
@@ -94,6 +104,13 @@ export interface SwapNode {
   swarmPeers(options?: AbortOptions): Promise<readonly ConnectedPeer[]>
   /** Connects to a peer; its id. Errors: ConnectError. */
   swarmConnect(address: string, options?: AbortOptions): Promise<string>
+  /** How peers stand with this node; what it remembers where it does not run. Errors: MalformedError. */
+  scores(options?: AbortOptions): Promise<NodeScores>
+  /**
+   * How this node stands with a peer, given its id or its multiaddr, which is connected first.
+   * Errors: ScoreUnavailableError, ConnectError, OfflineError.
+   */
+  ownScoreAt(peer: string, options?: OwnScoreOptions): Promise<OwnScore>
   repoStat(options?: AbortOptions): Promise<RepoStat>
   repoVerify(options?: AbortOptions): AsyncIterable<VerifyResult>
   /** Gives up what runs, and the repo where this process has it open. */

@@ -5,6 +5,7 @@ import {
   blockBytesMax,
   blockKey,
   type CID,
+  InvalidParametersError,
   type PeerKey,
   peerKey,
   StoppedError,
@@ -253,7 +254,7 @@ export class ShardswapPeer implements Peer {
 
   async ownScoreAt(peer: PeerId | string, options?: OwnScoreOptions): Promise<OwnScore> {
     this.#mustRun()
-    return await this.#scores.ask(typeof peer === 'string' ? peerIdFromString(peer) : peer, options)
+    return await this.#scores.ask(typeof peer === 'string' ? parsePeerId(peer) : peer, options)
   }
 
   gauges(): PeerGauges {
@@ -298,6 +299,14 @@ export class ShardswapPeer implements Peer {
     const asksTooFast = this.#server?.handleMessage(peer, message)
     if (behind === undefined || asksTooFast === undefined) return behind ?? asksTooFast
     return Promise.all([behind, asksTooFast]).then(() => undefined)
+  }
+}
+
+function parsePeerId(text: string): PeerId {
+  try {
+    return peerIdFromString(text)
+  } catch (cause) {
+    throw new InvalidParametersError(`"${text}" is no peer id`, { cause })
   }
 }
 

@@ -199,7 +199,7 @@ export interface Peer extends BlockSource {
   /**
    * How we stand with a peer that is connected, as it says, and the receipts that prove it; checked to be signed by it
    * and to be about us. Many receipts come in several answers: ask again from `receiptsFrom + receipts.length` on.
-   * Errors: ScoreUnavailableError; the signal's reason.
+   * Errors: ScoreUnavailableError; InvalidParametersError for a text that is no PeerId; the signal's reason.
    */
   ownScoreAt(peer: PeerId | string, options?: OwnScoreOptions): Promise<OwnScore>
   gauges(): PeerGauges

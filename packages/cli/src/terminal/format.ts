@@ -27,6 +27,18 @@ export function formatRate(bytes: number, seconds: number): string {
   return seconds <= 0 ? '–' : `${formatBytes(Math.round(bytes / seconds))}/s`
 }
 
+/** `0.983` → `98.3 %`; a dash where nothing is known. */
+export function formatPart(part: number | undefined): string {
+  return part === undefined ? '–' : `${(100 * part).toFixed(1)} %`
+}
+
+/** Milliseconds, in seconds from ten of them on; a dash where nothing is known. */
+export function formatMs(ms: number | undefined): string {
+  if (ms === undefined) return '–'
+  if (ms >= 10_000) return formatSeconds(ms / 1000)
+  return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`
+}
+
 /** Text as it may go to a terminal: control characters, which could move the cursor or colour the screen, are escaped. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- these are the characters meant

@@ -8,7 +8,7 @@ import {
   type WriteTreeResult
 } from '@shardswap/content'
 import type { AbortOptions, CID } from '@shardswap/interface'
-import type { ConnectedPeer } from '@shardswap/peer'
+import type { ConnectedPeer, OwnScore, OwnScoreOptions } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
 import type { HostPort } from '../address.ts'
 import { reasonFor } from '../errors.ts'
@@ -22,10 +22,12 @@ import type {
   NodeGetOptions,
   NodeId,
   NodeReadOptions,
+  NodeScores,
   NodeVersion,
   SwapNode
 } from '../node.ts'
 import { sizeHeader } from '../rpc/reply.ts'
+import { ownScoreOf, type OwnScoreShape, scoresOf, type ScoresShape } from '../score-shapes.ts'
 import {
   type AddedShape,
   addedOf,
@@ -146,6 +148,16 @@ export class RemoteNode implements SwapNode {
   async swarmConnect(address: string, options: AbortOptions = {}): Promise<string> {
     const { Strings } = await this.#json<{ Strings: readonly string[] }>('swarm/connect', { arg: address }, options)
     return Strings[0]?.split(' ')[1] ?? ''
+  }
+
+  async scores(options: AbortOptions = {}): Promise<NodeScores> {
+    return scoresOf(await this.#json<ScoresShape>('shardswap/peers', {}, options))
+  }
+
+  async ownScoreAt(peer: string, options: OwnScoreOptions = {}): Promise<OwnScore> {
+    const { period, receiptsFrom } = options
+    const params = { arg: peer, period, 'receipts-from': receiptsFrom }
+    return ownScoreOf(await this.#json<OwnScoreShape>('shardswap/peers/me-at', params, options))
   }
 
   async repoStat(options: AbortOptions = {}): Promise<RepoStat> {

@@ -15,7 +15,7 @@ import {
   type WriteTreeResult
 } from '@shardswap/content'
 import { type AbortOptions, type BlockSink, blockBytesMax, type BlockSource, type CID, NotFoundError } from '@shardswap/interface'
-import type { ConnectedPeer, Peer } from '@shardswap/peer'
+import type { ConnectedPeer, OwnScore, OwnScoreOptions, Peer, PeerScore } from '@shardswap/peer'
 import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shardswap/repo'
 import { parseMultiaddr } from '../address.ts'
 import { ConnectError, OfflineError, reasonFor } from '../errors.ts'
@@ -28,9 +28,11 @@ import type {
   NodeGetOptions,
   NodeId,
   NodeReadOptions,
+  NodeScores,
   NodeVersion,
   SwapNode
 } from '../node.ts'
+import { scoredPeersMax } from '../limits.ts'
 import { agentVersion, version } from '../version.ts'
 import { checkBlockSize, cidForBlock, removeBlocks } from './blocks.ts'
 import { publicKeyText } from './identity.ts'
@@ -173,6 +175,23 @@ export class LocalNode implements SwapNode {
     }
   }
 
+  async scores(): Promise<NodeScores> {
+    const peer = await this.#peer
+    if (peer !== undefined) return { ...fewScores(peer.scores()), calibration: peer.calibration() }
+    const { rememberedScores } = await import('@shardswap/peer')
+    return { ...fewScores(await rememberedScores(this.repo.datastore)), calibration: undefined }
+  }
+
+  async ownScoreAt(target: string, options: OwnScoreOptions = {}): Promise<OwnScore> {
+    const peer = await this.peer()
+    const id = target.startsWith('/') ? await this.swarmConnect(target, options) : target
+    try {
+      return await peer.ownScoreAt(id, options)
+    } catch (error) {
+      throw reasonFor(error, options.signal)
+    }
+  }
+
   async repoStat(): Promise<RepoStat> {
     return await this.repo.stat()
   }
@@ -236,6 +255,15 @@ export class LocalNode implements SwapNode {
       throw reasonFor(error, options.signal)
     }
   }
+}
+
+/** Those whose scores fit into an answer. */
+function fewScores(all: readonly PeerScore[]): Pick<NodeScores, 'peers' | 'known'> {
+  if (all.length <= scoredPeersMax) return { peers: all, known: all.length }
+  const connected = all.filter(({ isConnected }) => isConnected)
+  const others = all.filter(({ isConnected }) => !isConnected)
+  const kept = new Set([...connected, ...others].slice(0, scoredPeersMax))
+  return { peers: all.filter((score) => kept.has(score)), known: all.length }
 }
 
 /**

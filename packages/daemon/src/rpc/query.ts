@@ -52,6 +52,13 @@ export class Query {
     return number
   }
 
+  /** A whole number that is not negative. */
+  count(name: string): number | undefined {
+    const number = this.integer(name)
+    if (number !== undefined && number < 0) throw new InvalidParametersError(`option "${name}" is not below 0`)
+    return number
+  }
+
   timeoutMs(): number | undefined {
     const value = this.text('timeout')
     if (value === undefined || value === '0' || value === '0s') return undefined

@@ -17,6 +17,7 @@ import { Query } from './query.ts'
 import { readHandlers } from './read.ts'
 import { repoHandlers } from './repo.ts'
 import { writeError, writeReply } from './reply.ts'
+import { scoreHandlers } from './scores.ts'
 import { swarmHandlers } from './swarm.ts'
 
 const handlers: Handlers = {
@@ -26,6 +27,7 @@ const handlers: Handlers = {
   ...nodeHandlers,
   ...readHandlers,
   ...repoHandlers,
+  ...scoreHandlers,
   ...swarmHandlers
 }
 

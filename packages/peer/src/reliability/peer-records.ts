@@ -3,9 +3,9 @@ import type { PeerKey } from '@shardswap/interface'
 import type { Logger } from '@libp2p/interface'
 import { type PeerScore, Reliability, type ReliabilityInit, type RememberedPeers } from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
+import { type KeptState, keptState } from './kept-state.ts'
 import { accountOf } from './own-line.ts'
 import { RecordStore } from './record-store.ts'
-import { shifted } from './shift.ts'
 import type { LineSource, OwnLine } from './types.ts'
 
 /** How often what is known is written, where it has changed. A crash costs so much of it. */
@@ -48,8 +48,7 @@ export class PeerRecords implements LineSource {
     const store = datastore === undefined ? undefined : new RecordStore(datastore, log)
     const times = { wallMs: Date.now(), nowMs: nowMs() }
     const recalled = await store?.load((state, pausedMs) => {
-      const { wallMs, remembered } = kept(state)
-      const core = new Reliability({ ...options, ...times, remembered: shifted(remembered, times.wallMs - wallMs - pausedMs) })
+      const core = new Reliability({ ...options, ...times, remembered: keptState(state, pausedMs, times.wallMs) })
       const { problem, rejected, peers } = core.recalled
       if (problem !== undefined) throw new Error(problem)
       if (rejected > 0) log.error('of what is remembered of peers %d records make no sense and are left out; %d are good', rejected, peers)
@@ -117,19 +116,6 @@ export class PeerRecords implements LineSource {
     })
     if (isSaved === true) this.#saved = digest
   }
-}
-
-/** What stands in a record. */
-interface KeptState {
-  /** When it was given out, by the clock that dates it. */
-  readonly wallMs: number
-  readonly remembered: RememberedPeers
-}
-
-function kept(state: unknown): { readonly wallMs: number; readonly remembered: unknown } {
-  const { wallMs, remembered } = (typeof state === 'object' && state !== null ? state : {}) as Partial<Record<keyof KeptState, unknown>>
-  if (typeof wallMs !== 'number' || !Number.isFinite(wallMs)) throw new Error('it does not tell by which clock it is dated')
-  return { wallMs, remembered }
 }
 
 function digestOf({ peers }: RememberedPeers): string {

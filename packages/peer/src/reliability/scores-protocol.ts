@@ -22,7 +22,7 @@ const exchangeTimeoutMs = 10_000
 
 /** Streams of one connection at once. */
 const streamsMax = 4
-const allowanceLimits = { burst: 32, refillMs: 2000, peersMax: 1024 }
+const allowanceLimits = { burst: 64, refillMs: 2000, peersMax: 1024 }
 
 /** What a peer asks. It is told of itself whatever it asks: by the identity that its connection has proved. */
 interface Question {

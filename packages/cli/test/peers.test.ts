@@ -1,0 +1,127 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openRepo } from '@shardswap/repo'
+import { expect, test } from 'vitest'
+import { screen } from '../src/commands/peers.ts'
+import { folder, newRepo, ok, run, someBytes, start, startDaemon } from './command.ts'
+
+interface Scores {
+  readonly Peers: readonly { Peer: string; Score: number; Share: number; Connected: boolean; Credits: number; Success24h?: number }[]
+  readonly Known: number
+}
+
+const recordName = '/shardswap/reliability/record'
+const damagedName = '/shardswap/reliability/damaged'
+
+/** Two daemons, of which the second has fetched a file from the first. */
+async function fetched(): Promise<{ provider: string; client: string; address: string; providerId: string; clientId: string }> {
+  const [provider, client] = [await newRepo(), await newRepo()]
+  const file = join(await folder(), 'file')
+  await writeFile(file, someBytes(3_000_000))
+  const root = await ok(['add', '-Q', file], { repo: provider })
+  const { address } = await startDaemon(provider)
+  await startDaemon(client)
+  await ok(['get', '--peer', address, '-o', `${file}.again`, root], { repo: client })
+  const idOf = async (repo: string): Promise<string> => (JSON.parse(await ok(['id', '--json'], { repo })) as { ID: string }).ID
+  return { provider, client, address, providerId: await idOf(provider), clientId: await idOf(client) }
+}
+
+async function scores(repo: string): Promise<Scores> {
+  return JSON.parse(await ok(['peers', '--json'], { repo })) as Scores
+}
+
+test('[P14][C4] peers are listed with score, share and credits, while the daemon runs and after', async () => {
+  const { client, providerId } = await fetched()
+  const running = await scores(client)
+  expect(running).toMatchObject({ Known: 1, Peers: [{ Peer: providerId, Connected: true, Share: 1, Success24h: 1 }] })
+  const [seen] = running.Peers as [Scores['Peers'][number]]
+  expect(seen.Score).toBeGreaterThan(50)
+  expect(seen.Credits).toBeGreaterThan(10)
+  const table = await ok(['peers'], { repo: client })
+  expect(table.split('\n')[0]).toMatch(/^peer +score +share +ok 24 h +ok 30 d +p50 +p95 +in flight +backups +credits$/)
+  expect(table).toContain(`${providerId}  `)
+  expect(table).toMatch(/ 100\.0 % .* ms .* \d+/)
+  await ok(['shutdown'], { repo: client })
+  // The lock goes with the process.
+  for (;;) {
+    const { code, stdout } = await run(['peers', '--json'], { repo: client })
+    if (code !== 0) continue
+    expect(JSON.parse(stdout)).toMatchObject({ Known: 1, Peers: [{ Peer: providerId, Connected: false, Credits: seen.Credits }] })
+    break
+  }
+})
+
+test('--watch prints again and again, and ends with Ctrl-C, or where nobody reads', async () => {
+  const { client } = await fetched()
+  const watching = start(['peers', '--watch', '--every', '50ms', '--json'], { repo: client })
+  await watching.says('"Peers"')
+  while (watching.stdout.toString().split('\n').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
+  watching.child.kill('SIGINT')
+  const { code, stdout, stderr } = await watching.finished
+  expect({ code, stderr }).toEqual({ code: 130, stderr: '' })
+  for (const line of stdout.trimEnd().split('\n')) expect(JSON.parse(line)).toMatchObject({ Known: 1, AtMs: expect.any(Number) as number })
+
+  const pipe = start(['peers', '--watch', '--every', '20ms'], { repo: client })
+  await pipe.says('credits')
+  pipe.child.stdout.destroy()
+  const end = await pipe.finished
+  expect({ code: end.code, stderr: end.stderr }).toEqual({ code: 0, stderr: '' })
+})
+
+test('a node asks a peer how it stands there, and gets what that one signs', async () => {
+  const { provider, address, providerId, clientId } = await fetched()
+  const text = await ok(['peers', '--me-at', clientId, '--receipts'], { repo: provider })
+  expect(text).toContain(`${clientId} says of ${providerId}`)
+  expect(text).toContain('its signature is right')
+  expect(text).toMatch(/you primary success \(credit\)/)
+  const own = JSON.parse(await ok(['peers', '--me-at', clientId, '--receipts', '--json'], { repo: provider })) as Record<string, unknown>
+  expect(own).toMatchObject({ By: clientId, About: providerId, Score: { Peer: providerId, Success24h: 1 } })
+  expect(own['ReceiptsInAll']).toBe((own['Receipts'] as unknown[]).length)
+  expect(own['Signed']).toHaveLength(1)
+  // A multiaddr is connected first; no daemon is needed for that.
+  const third = await newRepo()
+  expect(await ok(['peers', '--me-at', address], { repo: third })).toMatch(/score +\d+\.\d %, new/)
+  const unknown = await run(['peers', '--me-at', providerId.replace(/.$/, '!')], { repo: provider })
+  expect(unknown).toMatchObject({ code: 2, stdout: '' })
+  const self = await run(['peers', '--me-at', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU'], { repo: provider })
+  expect(self).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is not connected') as string })
+})
+
+test('a record that is damaged is an error to look at, and a fresh start for the daemon, which loses nothing else', async () => {
+  const path = await newRepo()
+  const cid = await ok(['add', '-Q', '-'], { repo: path, stdin: 'hello' })
+  const id = await ok(['id', '--json'], { repo: path })
+  const { Key } = await import('interface-datastore')
+  const bad = new TextEncoder().encode('shardrec, but no record')
+  const before = await openRepo(path)
+  await before.datastore.put(new Key(recordName), bad)
+  await before.close()
+  const looked = await run(['peers'], { repo: path })
+  expect(looked).toMatchObject({ code: 1, stdout: '' })
+  expect(looked.stderr).toMatch(/^Error: MalformedError: what is remembered of peers cannot be used: .*\n$/)
+  const { daemon } = await startDaemon(path)
+  expect(await ok(['peers'], { repo: path })).toContain('No peer is known yet')
+  expect(await ok(['cat', cid], { repo: path })).toBe('hello')
+  expect((JSON.parse(await ok(['id', '--json'], { repo: path })) as { ID: string }).ID).toBe((JSON.parse(id) as { ID: string }).ID)
+  daemon.child.kill('SIGTERM')
+  await daemon.finished
+  const after = await openRepo(path)
+  expect(new Uint8Array(await after.datastore.get(new Key(damagedName)))).toEqual(bad)
+  expect(await after.datastore.has(new Key(recordName))).toBe(false)
+  await after.close()
+})
+
+test('without a daemon there is nothing to watch', async () => {
+  const repo = await newRepo()
+  expect(await ok(['peers'], { repo })).toContain('No peer is known yet')
+  const { code, stderr } = await run(['peers', '--watch'], { repo })
+  expect(code).toBe(2)
+  expect(stderr).toContain('shardswap daemon')
+})
+
+test('on a terminal --watch draws in place, and within its size', () => {
+  const drawn = screen(['peer  score', 'a very long line', 'third', 'fourth'], { columns: 12, rows: 4 })
+  expect(drawn).toBe('\u001b[Hpeer  score\u001b[K\na very long\u001b[K\nthird\u001b[K\n\u001b[J')
+  // A terminal of no size has not told it.
+  expect(screen(['x'.repeat(100)], { columns: 0, rows: 0 })).toContain('x'.repeat(79))
+})

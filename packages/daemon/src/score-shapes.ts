@@ -1,0 +1,128 @@
+/** JSON of scores: Kubo has no such call, so only the manner is its own. */
+import { peerKey } from '@shardswap/interface'
+import type { Calibration, OwnAccount, OwnReceipt, OwnScore, PeerCounts, PeerScore } from '@shardswap/peer'
+import type { NodeScores } from './node.ts'
+
+export interface ScoreShape {
+  readonly Peer: string
+  readonly Connected: boolean
+  readonly Vetted: boolean
+  /** 0 to 100. */
+  readonly Score: number
+  /** Its part of the primary picks, 0 to 1. */
+  readonly Share: number
+  /** How long it gets no wants yet, in milliseconds. */
+  readonly ShutOutMs: number
+  /** Parts of 1; left out where nothing was observed. */
+  readonly Success24h?: number
+  readonly Success30d?: number
+  readonly Uptime24h?: number
+  readonly Uptime30d?: number
+  /** Milliseconds. */
+  readonly LatencyP50Ms?: number
+  readonly LatencyP95Ms?: number
+  readonly FailChance: number
+  readonly InFlight: number
+  /** Want-blocks sent to it as backups, and its credits, ever (P8, P9). */
+  readonly Backups: number
+  readonly Credits: number
+  readonly Counts: PeerCounts
+}
+
+export interface ScoresShape {
+  readonly Peers: readonly ScoreShape[]
+  readonly Known: number
+  readonly Forecasts?: Calibration
+}
+
+export interface OwnScoreShape {
+  readonly By: string
+  readonly About: string
+  /** Milliseconds since 1970, by the clock of `By`. */
+  readonly AtMs: number
+  readonly Score: ScoreShape | null
+  readonly Account: OwnAccount | null
+  readonly ReceiptsInAll: number
+  readonly ReceiptsFrom: number
+  readonly Receipts: readonly OwnReceipt[]
+  /** The signed envelope, in base64. */
+  readonly Signed: string
+}
+
+export function scoreShape(score: PeerScore): ScoreShape {
+  return {
+    Peer: score.peer,
+    Connected: score.isConnected,
+    Vetted: score.isVetted,
+    Score: score.score,
+    Share: score.share,
+    ShutOutMs: score.shutOutMs,
+    ...(score.success24h === undefined ? {} : { Success24h: score.success24h }),
+    ...(score.success30d === undefined ? {} : { Success30d: score.success30d }),
+    ...(score.uptime24h === undefined ? {} : { Uptime24h: score.uptime24h }),
+    ...(score.uptime30d === undefined ? {} : { Uptime30d: score.uptime30d }),
+    ...(score.latencyP50Ms === undefined ? {} : { LatencyP50Ms: score.latencyP50Ms }),
+    ...(score.latencyP95Ms === undefined ? {} : { LatencyP95Ms: score.latencyP95Ms }),
+    FailChance: score.failChance,
+    InFlight: score.inFlight,
+    Backups: score.counts.backupTurns,
+    Credits: score.counts.rewardable,
+    Counts: score.counts
+  }
+}
+
+function scoreOf(shape: ScoreShape): PeerScore {
+  return {
+    peer: peerKey(shape.Peer),
+    isConnected: shape.Connected,
+    isVetted: shape.Vetted,
+    score: shape.Score,
+    share: shape.Share,
+    shutOutMs: shape.ShutOutMs,
+    success24h: shape.Success24h,
+    success30d: shape.Success30d,
+    uptime24h: shape.Uptime24h,
+    uptime30d: shape.Uptime30d,
+    latencyP50Ms: shape.LatencyP50Ms,
+    latencyP95Ms: shape.LatencyP95Ms,
+    failChance: shape.FailChance,
+    inFlight: shape.InFlight,
+    counts: shape.Counts
+  }
+}
+
+export function scoresShape({ peers, known, calibration }: NodeScores): ScoresShape {
+  return { Peers: peers.map(scoreShape), Known: known, ...(calibration === undefined ? {} : { Forecasts: calibration }) }
+}
+
+export function scoresOf(shape: ScoresShape): NodeScores {
+  return { peers: shape.Peers.map(scoreOf), known: shape.Known, calibration: shape.Forecasts }
+}
+
+export function ownScoreShape(own: OwnScore): OwnScoreShape {
+  return {
+    By: own.by,
+    About: own.about,
+    AtMs: own.atMs,
+    Score: own.score === null ? null : scoreShape(own.score),
+    Account: own.account,
+    ReceiptsInAll: own.receiptsInAll,
+    ReceiptsFrom: own.receiptsFrom,
+    Receipts: own.receipts,
+    Signed: Buffer.from(own.signed).toString('base64')
+  }
+}
+
+export function ownScoreOf(shape: OwnScoreShape): OwnScore {
+  return {
+    by: shape.By,
+    about: shape.About,
+    atMs: shape.AtMs,
+    score: shape.Score === null ? null : scoreOf(shape.Score),
+    account: shape.Account,
+    receiptsInAll: shape.ReceiptsInAll,
+    receiptsFrom: shape.ReceiptsFrom,
+    receipts: shape.Receipts,
+    signed: new Uint8Array(Buffer.from(shape.Signed, 'base64'))
+  }
+}
