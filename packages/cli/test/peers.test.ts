@@ -22,8 +22,11 @@ async function fetched(): Promise<{ provider: string; client: string; address: s
   const { address } = await startDaemon(provider)
   await startDaemon(client)
   await ok(['get', '--peer', address, '-o', `${file}.again`, root], { repo: client })
-  const idOf = async (repo: string): Promise<string> => (JSON.parse(await ok(['id', '--json'], { repo })) as { ID: string }).ID
   return { provider, client, address, providerId: await idOf(provider), clientId: await idOf(client) }
+}
+
+async function idOf(repo: string): Promise<string> {
+  return (JSON.parse(await ok(['id', '--json'], { repo })) as { ID: string }).ID
 }
 
 async function scores(repo: string): Promise<Scores> {
@@ -90,7 +93,7 @@ test('a node asks a peer how it stands there, and gets what that one signs', asy
 test('a record that is damaged is an error to look at, and a fresh start for the daemon, which loses nothing else', async () => {
   const path = await newRepo()
   const cid = await ok(['add', '-Q', '-'], { repo: path, stdin: 'hello' })
-  const id = await ok(['id', '--json'], { repo: path })
+  const id = await idOf(path)
   const { Key } = await import('interface-datastore')
   const bad = new TextEncoder().encode('shardrec, but no record')
   const before = await openRepo(path)
@@ -102,7 +105,7 @@ test('a record that is damaged is an error to look at, and a fresh start for the
   const { daemon } = await startDaemon(path)
   expect(await ok(['peers'], { repo: path })).toContain('No peer is known yet')
   expect(await ok(['cat', cid], { repo: path })).toBe('hello')
-  expect((JSON.parse(await ok(['id', '--json'], { repo: path })) as { ID: string }).ID).toBe((JSON.parse(id) as { ID: string }).ID)
+  expect(await idOf(path)).toBe(id)
   daemon.child.kill('SIGTERM')
   await daemon.finished
   const after = await openRepo(path)
