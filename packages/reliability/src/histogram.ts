@@ -1,3 +1,5 @@
+import { sparse, unpack } from './sparse.ts'
+
 /** The lower end of the first bucket but one, in milliseconds; what is shorter is in the first. */
 const firstMs = 0.25
 /** Four buckets double a latency: each is 19 % wide. */
@@ -56,26 +58,19 @@ export class Histogram {
 
   /** Pairs of index and count of the buckets that are not empty. */
   toSparse(): number[] {
-    return Array.from(this.#counts).flatMap((count, index) => (count === 0 ? [] : [index, count]))
+    return sparse(this.#counts)
   }
 
   /** The buckets of `toSparse`; undefined where they cannot be. */
-  static fromSparse(rows: number, sparse: readonly number[]): Histogram | undefined {
+  static fromSparse(rows: number, pairs: readonly number[]): Histogram | undefined {
     const histogram = new Histogram(rows)
-    const totals = Array.from({ length: rows }, () => 0)
-    let last = -1
-    for (let at = 0; at < sparse.length; at += 2) {
-      const index = sparse[at] as number
-      const count = sparse[at + 1]
-      if (!Number.isInteger(index) || index <= last || index >= rows * bucketsPerRow) return undefined
-      if (!Number.isInteger(count) || (count as number) < 1 || (count as number) >= rowCountMax) return undefined
-      histogram.#counts[index] = count as number
-      const row = Math.floor(index / bucketsPerRow)
-      totals[row] = (totals[row] ?? 0) + (count as number)
-      last = index
+    if (!unpack(pairs, histogram.#counts, rowCountMax - 1)) return undefined
+    for (let row = 0; row < rows; row++) {
+      let total = 0
+      for (let at = row * bucketsPerRow; at < (row + 1) * bucketsPerRow; at++) total += histogram.#counts[at] as number
+      if (total >= rowCountMax) return undefined
+      histogram.#totals[row] = total
     }
-    if (totals.some((total) => total >= rowCountMax)) return undefined
-    histogram.#totals.set(totals)
     return histogram
   }
 

@@ -13,6 +13,7 @@ const tiers = 4
 export class Records {
   readonly #limits: ReliabilityLimits
   readonly #byPeer = new Map<PeerKey, PeerRecord>()
+  #last: PeerRecord | undefined
   /** Those not connected by class, each in the order in which they left. */
   readonly #idle: readonly Map<PeerKey, PeerRecord>[] = Array.from({ length: tiers }, () => new Map<PeerKey, PeerRecord>())
 
@@ -25,7 +26,9 @@ export class Records {
   }
 
   get(peer: PeerKey): PeerRecord | undefined {
-    return this.#byPeer.get(peer)
+    // Of one peer much is asked and told in a row.
+    if (this.#last?.peer !== peer) this.#last = this.#byPeer.get(peer)
+    return this.#last
   }
 
   all(): Iterable<PeerRecord> {
@@ -81,6 +84,7 @@ export class Records {
       if (victim === undefined) return
       this.#idle[victim.tier]?.delete(victim.peer)
       this.#byPeer.delete(victim.peer)
+      if (this.#last === victim) this.#last = undefined
     }
   }
 }

@@ -1,4 +1,5 @@
 import { hourMs, hoursPerDay, type Calendar } from './calendar.ts'
+import { sparse, unpack } from './sparse.ts'
 
 /** What is counted: successes, observations, and milliseconds. */
 const fields = 3
@@ -76,21 +77,13 @@ export class Windows {
 
   /** Pairs of index and count of the buckets that are not empty. */
   toSparse(): number[] {
-    return Array.from(this.#counts).flatMap((count, index) => (count === 0 ? [] : [index, count]))
+    return sparse(this.#counts)
   }
 
   /** The buckets of `toSparse` as of an hour; undefined where they cannot be. */
-  static fromSparse(hour: number, sparse: readonly number[]): Windows | undefined {
+  static fromSparse(hour: number, pairs: readonly number[]): Windows | undefined {
     const windows = new Windows(hour)
-    let last = -1
-    for (let at = 0; at < sparse.length; at += 2) {
-      const index = sparse[at] as number
-      const count = sparse[at + 1]
-      if (!Number.isInteger(index) || index <= last || index >= slots * fields) return undefined
-      if (!Number.isInteger(count) || (count as number) < 1 || (count as number) > 0xffff_ffff) return undefined
-      windows.#counts[index] = count as number
-      last = index
-    }
+    if (!unpack(pairs, windows.#counts, 0xffff_ffff)) return undefined
     windows.#sum()
     return windows.#isPossible() ? windows : undefined
   }
