@@ -35,7 +35,7 @@ describe('vetting', () => {
     expect(observations).toBe(36)
   })
 
-  it('is lost when failure is likelier than success, after ten failures in a row, and then takes 20 observations again', () => {
+  it('is lost when failure is likelier than success, after seven failures in a row, and then takes 20 observations again', () => {
     const scene = new Scene()
     scene.connect('a')
     scene.turns('a', 'success', 100)
@@ -44,7 +44,7 @@ describe('vetting', () => {
       scene.turns('a', 'timeout', 1)
       failures += 1
     }
-    expect(failures).toBe(10)
+    expect(failures).toBe(7)
     scene.turns('a', 'success', 19)
     expect(scene.isVetted('a')).toBe(false)
   })
