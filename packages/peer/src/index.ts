@@ -8,7 +8,24 @@ export * from './errors.ts'
 export { createExchangeCore, type ExchangeOptions } from './fetch/exchange.ts'
 export * from './limits.ts'
 export { rememberedScores } from './reliability/remembered-scores.ts'
+export {
+  type AccountBook,
+  type AccountReceipt,
+  type AccountReport,
+  type ReceiptsOptions,
+  rememberedAccounts
+} from './reliability/account-book.ts'
 export { readStatement } from './reliability/statement.ts'
 export type { OwnAccount, OwnReceipt, OwnReceiptTurn, OwnScore, OwnScoreOptions, ScoreStatement } from './reliability/types.ts'
-export type { Calibration, PeerCounts, PeerScore } from '@shardswap/reliability'
+export {
+  type AccountRow,
+  type Calibration,
+  type Counters,
+  type PeerCounts,
+  type PeerScore,
+  type RewardShare,
+  rewardableByTurn,
+  rewardShares,
+  sumReceipts
+} from '@shardswap/reliability'
 export * from './types.ts'

@@ -23,6 +23,7 @@ import { fetchStat, peerFetchStat } from './fetch/stat.ts'
 import { Search } from './fetch/search.ts'
 import type { PeerLimits } from './limits.ts'
 import { Network } from './network/network.ts'
+import type { AccountReceipt, AccountReport, ReceiptsOptions } from './reliability/account-book.ts'
 import type { PeerRecords } from './reliability/peer-records.ts'
 import { ScoresProtocol } from './reliability/scores-protocol.ts'
 import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
@@ -250,6 +251,14 @@ export class ShardswapPeer implements Peer {
 
   calibration(): Calibration {
     return this.#records.core.calibration()
+  }
+
+  report(period?: string): AccountReport | undefined {
+    return this.#records.book.report(period)
+  }
+
+  receipts(options?: ReceiptsOptions): AsyncGenerator<AccountReceipt> {
+    return this.#records.book.receipts(options)
   }
 
   async ownScoreAt(peer: PeerId | string, options?: OwnScoreOptions): Promise<OwnScore> {

@@ -7,6 +7,7 @@ import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { Calibration, PeerScore, ReliabilityLimits, ShareMap } from '@shardswap/reliability'
 import type { PeerLimits } from './limits.ts'
+import type { AccountReceipt, AccountReport, ReceiptsOptions } from './reliability/account-book.ts'
 import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
 
 /** A peer that routing names as having a block, with the addresses that it knows. */
@@ -194,6 +195,13 @@ export interface Peer extends BlockSource {
   stat(): PeerStat
   /** Every peer that is remembered, connected or not, the greatest score first. */
   scores(): readonly PeerScore[]
+  /**
+   * The account of a period (P8 to P12), the present one by default: who was asked, who delivered in time, who has the
+   * credit. Undefined where nothing is known of it.
+   */
+  report(period?: string): AccountReport | undefined
+  /** The receipts of a period that are still there, oldest first: `sumReceipts` makes its account of them. */
+  receipts(options?: ReceiptsOptions): AsyncGenerator<AccountReceipt>
   /** How good our forecasts of failure were, of all peers together. */
   calibration(): Calibration
   /**

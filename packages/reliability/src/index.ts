@@ -11,7 +11,16 @@ export { Accounts } from './accounts.ts'
 export { type AccountLimits, defaultAccountLimits, verifyAccountLimits } from './account-limits.ts'
 export { BackupBudget } from './budget.ts'
 export { type BudgetLimits, defaultBudgetLimits, verifyBudgetLimits } from './budget-limits.ts'
-export { creditedTurn, readSegment, type Receipt, receiptsOfPeer, type ReceiptTurn, type Segment, type TurnOutcome } from './receipts.ts'
+export {
+  creditedTurn,
+  readSegment,
+  type Receipt,
+  receiptsOfPeer,
+  type ReceiptTurn,
+  type Segment,
+  type SegmentContent,
+  type TurnOutcome
+} from './receipts.ts'
 export { type RewardShare, rewardShares } from './rewards.ts'
 export {
   type AccountRow,
@@ -21,5 +30,6 @@ export {
   type PeriodReport,
   rewardableByTurn,
   type SavedPeriod,
+  type SummedReceipt,
   sumReceipts
 } from './sums.ts'

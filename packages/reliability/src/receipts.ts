@@ -162,14 +162,24 @@ export class SegmentWriter {
   }
 }
 
-/** The receipts of a segment, oldest first. Throws MalformedError where its bytes are no segment. */
-export function readSegment(bytes: Uint8Array): { readonly period: string; readonly receipts: readonly Receipt[] } {
+/** What stands in a segment. */
+export interface SegmentContent {
+  readonly period: string
+  /** When the period began, in milliseconds since 1970. */
+  readonly startMs: number
+  /** Oldest first. */
+  readonly receipts: readonly Receipt[]
+}
+
+/** Reads a segment. Throws MalformedError where its bytes are none. */
+export function readSegment(bytes: Uint8Array): SegmentContent {
   const reader = new ByteReader(bytes)
   const version = reader.byte()
   if (version !== segmentVersion) throw new MalformedError(`receipts of version ${version}, of which nothing is known here`)
   const period = reader.text()
   const sign = reader.byte() === 1 ? -1 : 1
-  let lastMs = sign * reader.varint()
+  const startMs = sign * reader.varint()
+  let lastMs = startMs
   const peers: PeerKey[] = []
   const receipts: Receipt[] = []
   while (!reader.isAtEnd) {
@@ -189,7 +199,7 @@ export function readSegment(bytes: Uint8Array): { readonly period: string; reado
     const credited = creditedAt === 0 ? undefined : creditedAt - 1
     receipts.push({ key, closedMs: lastMs, isContinued: kind !== receiptEntry, turns, credited })
   }
-  return { period, receipts }
+  return { period, startMs, receipts }
 }
 
 function readTurn(reader: ByteReader, peers: readonly PeerKey[]): ReceiptTurn {

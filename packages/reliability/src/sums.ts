@@ -1,5 +1,5 @@
 import type { PeerKey } from '@shardswap/interface'
-import type { Receipt } from './receipts.ts'
+import type { Receipt, ReceiptTurn } from './receipts.ts'
 
 /** What is counted of a peer in a period (P8). */
 export interface Counters {
@@ -47,6 +47,12 @@ export const otherPeers = '*' as PeerKey
 
 const counterNames = ['attempted', 'successful', 'rewardable', 'primaryTurns', 'backupTurns', 'rescued'] as const
 
+/** As much of a receipt as its sum needs; JSON has null for who has no credit. */
+export interface SummedReceipt extends Pick<Receipt, 'isContinued'> {
+  readonly turns: readonly Pick<ReceiptTurn, 'peer' | 'role' | 'rank'>[]
+  readonly credited: number | null | undefined
+}
+
 /** The same, while it is counted. */
 class Row {
   attempted = 0
@@ -73,12 +79,12 @@ export class PeriodSums {
     this.#peersMax = peersMax
   }
 
-  add({ turns, credited, isContinued }: Receipt): void {
+  add({ turns, credited, isContinued }: SummedReceipt): void {
     this.#receipts += 1
     if (!isContinued) this.#wants += 1
     const totals = this.#totals
     for (let at = 0; at < turns.length; at++) {
-      const { peer, role, rank } = turns[at] as Receipt['turns'][number]
+      const { peer, role, rank } = turns[at] as SummedReceipt['turns'][number]
       const row = this.#row(peer)
       const isBackup = role === 'backup'
       count(row, isBackup, rank > 0, at === credited)
@@ -120,7 +126,7 @@ export class PeriodSums {
 }
 
 /** Sums receipts as the node that wrote them does: for whoever wants to check a period. */
-export function sumReceipts(receipts: Iterable<Receipt>): { readonly wants: number; readonly rows: readonly AccountRow[] } {
+export function sumReceipts(receipts: Iterable<SummedReceipt>): { readonly wants: number; readonly rows: readonly AccountRow[] } {
   const sums = new PeriodSums('', 0, Infinity)
   for (const receipt of receipts) sums.add(receipt)
   const { wants, rows } = sums.report(0)

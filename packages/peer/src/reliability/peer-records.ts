@@ -4,7 +4,9 @@ import type { Logger } from '@libp2p/interface'
 import { type PeerScore, Reliability, type ReliabilityInit, type RememberedPeers } from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
 import { type KeptState, keptState } from './kept-state.ts'
+import { type AccountBook, accountBook } from './account-book.ts'
 import { accountOf } from './own-line.ts'
+import { ReceiptStore } from './receipts.ts'
 import { RecordStore } from './record-store.ts'
 import type { LineSource, OwnLine } from './types.ts'
 
@@ -26,6 +28,9 @@ export interface PeerRecordsInit {
 /** What the peer knows of others: the reliability layer, taken back from the datastore and kept there. */
 export class PeerRecords implements LineSource {
   readonly core: Reliability
+  /** The accounts with their receipts, those in the datastore among them. */
+  readonly book: AccountBook
+  readonly #receipts: ReceiptStore
   readonly #init: PeerRecordsInit
   readonly #store: RecordStore | undefined
   /** Makes a time of the core the wall's, as it was set when we began. */
@@ -34,11 +39,18 @@ export class PeerRecords implements LineSource {
   #saved = ''
   #started = false
 
-  private constructor(init: PeerRecordsInit, core: Reliability, store: RecordStore | undefined, times: { wallMs: number; nowMs: number }) {
+  private constructor(
+    init: PeerRecordsInit,
+    core: Reliability,
+    stores: { readonly records: RecordStore | undefined; readonly receipts: ReceiptStore },
+    times: { wallMs: number; nowMs: number }
+  ) {
     this.#init = init
+    this.#receipts = stores.receipts
+    this.book = accountBook(core.accounts, stores.receipts, init.nowMs)
     this.#toWallMs = times.wallMs - times.nowMs
     this.core = core
-    this.#store = store
+    this.#store = stores.records
     this.#saved = digestOf(core.remember(init.nowMs()))
   }
 
@@ -54,12 +66,15 @@ export class PeerRecords implements LineSource {
       if (rejected > 0) log.error('of what is remembered of peers %d records make no sense and are left out; %d are good', rejected, peers)
       return core
     })
-    return new PeerRecords(init, recalled ?? new Reliability({ ...options, ...times }), store, times)
+    const core = recalled ?? new Reliability({ ...options, ...times })
+    const receipts = await ReceiptStore.open({ datastore, accounts: core.accounts, log, nowMs })
+    return new PeerRecords(init, core, { records: store, receipts }, times)
   }
 
   start(): void {
     if (this.#started || this.#store === undefined) return
     this.#started = true
+    this.#receipts.start()
     this.#arm(this.#everyMs)
   }
 
@@ -68,7 +83,7 @@ export class PeerRecords implements LineSource {
     if (!this.#started) return
     this.#started = false
     clearTimeout(this.#timer)
-    await this.#save(true)
+    await Promise.all([this.#save(true), this.#receipts.stop()])
   }
 
   scores(): PeerScore[] {
@@ -80,9 +95,9 @@ export class PeerRecords implements LineSource {
     return this.core.standing(peer, this.#init.nowMs()).score
   }
 
-  line(peer: PeerKey, period: string | undefined): OwnLine {
+  async line(peer: PeerKey, period: string | undefined): Promise<OwnLine> {
     const score = this.scores().find((each) => each.peer === peer)
-    return { score, ...accountOf(this.core.accounts, peer, this.#init.nowMs(), period) }
+    return { score, ...(await accountOf(this.book, peer, period)) }
   }
 
   get #everyMs(): number {

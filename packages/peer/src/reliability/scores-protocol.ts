@@ -111,7 +111,7 @@ export class ScoresProtocol {
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(exchangeTimeoutMs)])
     const question = questionIn(await readFrame(stream, questionBytesMax, signal))
     const bytesMax = answerBytesMax - envelopeBytesMax
-    const statement = statementAbout(lines, { ...question, by: libp2p.peerId, about: remote, atMs: Date.now(), bytesMax })
+    const statement = await statementAbout(lines, { ...question, by: libp2p.peerId, about: remote, atMs: Date.now(), bytesMax })
     await sendFrame(stream, await signStatement(statement, privateKey), signal)
     await ended(stream, signal)
   }

@@ -26,9 +26,9 @@ export interface StatementInit {
 }
 
 /** What a peer is told of itself: its line, and as many of its receipts as fit. */
-export function statementAbout(source: LineSource, init: StatementInit): ScoreStatement {
+export async function statementAbout(source: LineSource, init: StatementInit): Promise<ScoreStatement> {
   const { by, about, period, from = 0, atMs, bytesMax } = init
-  const { score, account, receipts } = source.line(peerKey(about), period)
+  const { score, account, receipts } = await source.line(peerKey(about), period)
   const fitting: (typeof receipts)[number][] = []
   let left = bytesMax - headBytesMax
   for (let at = from; at < receipts.length; at++) {

@@ -78,5 +78,5 @@ export interface OwnLine {
 /** Where the lines of peers come from. */
 export interface LineSource {
   /** Period: the present one where it is left out. */
-  line(peer: PeerKey, period: string | undefined): OwnLine
+  line(peer: PeerKey, period: string | undefined): OwnLine | Promise<OwnLine>
 }

@@ -143,7 +143,7 @@ it('an answer that is signed by another, about another, changed or no answer at 
   await dial(judged, judge)
   const by = judge.libp2p.peerId
   const about = judged.libp2p.peerId
-  const own = statementAbout(lines(), { by, about, atMs: 1, bytesMax: 100_000 })
+  const own = await statementAbout(lines(), { by, about, atMs: 1, bytesMax: 100_000 })
   const good = await signStatement(own, judge.privateKey)
   const changed = Uint8Array.from(good, (byte, at) => (at === good.byteLength - 100 ? byte ^ 1 : byte))
   const texts = new TextEncoder()
