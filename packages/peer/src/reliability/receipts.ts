@@ -197,6 +197,7 @@ export class ReceiptStore {
     } catch (error) {
       this.#log.error('%d segments of receipts could not be stored - %e', taken.length, asError(error))
       this.#forget(new Set(taken))
+      for (const { period } of taken) this.#changed.add(period)
     }
     for (const segment of taken) segment.bytes = undefined
     this.#isWriting = false
@@ -205,7 +206,6 @@ export class ReceiptStore {
   #forget(lost: ReadonlySet<StoredSegment>): void {
     this.#segments = this.#segments.filter((segment) => !lost.has(segment))
     this.#storedBytes = this.#segments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-    for (const { period } of lost) this.#changed.add(period)
   }
 
   /** Takes the segments that are full, or all, into the list. */
@@ -235,12 +235,20 @@ export class ReceiptStore {
       this.#summed.add(period)
     }
     this.#changed.clear()
+    this.#forgetPast(batch)
+  }
+
+  /** Periods that the accounts have forgotten leave with their receipts: else these would bring them back. */
+  #forgetPast(batch: Batch): void {
     const known = new Set(this.#accounts.periods)
     for (const period of this.#summed) {
       if (known.has(period)) continue
       batch.delete(sumsKey(period))
       this.#summed.delete(period)
     }
+    const past = this.#segments.filter(({ period }) => !known.has(period))
+    for (const { key } of past) batch.delete(key)
+    if (past.length > 0) this.#forget(new Set(past))
   }
 
   /** The oldest segments that are too many, taken out of the list. */
