@@ -13,15 +13,17 @@ export class Evidence {
   fastSuccesses = 0
   fastWeight = 0
 
-  observe(isSuccess: boolean, { forgetting, fastGain }: ReliabilityLimits): void {
-    this.slowSuccesses *= forgetting
-    this.slowFailures *= forgetting
+  /** `weight`: what of an observation it is for the slow estimate, up to 1. */
+  observe(isSuccess: boolean, { forgetting, fastGain }: ReliabilityLimits, weight = 1): void {
+    const kept = weight === 1 ? forgetting : forgetting ** weight
+    this.slowSuccesses *= kept
+    this.slowFailures *= kept
     this.fastSuccesses *= 1 - fastGain
     this.fastWeight += (1 - this.fastWeight) * fastGain
     if (isSuccess) {
-      this.slowSuccesses += 1
+      this.slowSuccesses += weight
       this.fastSuccesses += fastGain
-    } else this.slowFailures += 1
+    } else this.slowFailures += weight
   }
 
   /** Days went by: half of what was seen is forgotten in `evidenceHalfLifeDays`. */

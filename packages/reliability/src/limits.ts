@@ -8,6 +8,8 @@ export interface ReliabilityLimits {
 
   /** What one more observation leaves of the weight of those before it, in the slow estimate (λ). */
   readonly forgetting: number
+  /** What each further failure of want-blocks that were out together counts for in the slow estimate. */
+  readonly incidentPart: number
   /** The weight of the newest observation in the fast estimate. */
   readonly fastGain: number
   /** The chance of success of a peer in a cohort of which nothing is known. */
@@ -69,6 +71,7 @@ const dayMs = 24 * hourMs
 export const defaultReliabilityLimits: ReliabilityLimits = {
   recordsMax: 10_000,
   forgetting: 0.98,
+  incidentPart: 0.05,
   fastGain: 0.15,
   successPrior: 0.9,
   priorObservations: 3,

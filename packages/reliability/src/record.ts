@@ -85,6 +85,8 @@ export class PeerRecord {
   isConnected = false
   /** Want-blocks there that are not settled. */
   inFlight = 0
+  /** Want-blocks that were out when one failed, and may fail of the same cause. */
+  #incidentLeft = 0
   /** Observations since it was heard of, or lost its vetting. */
   observedSinceNew = 0
   isVetted = false
@@ -158,19 +160,34 @@ export class PeerRecord {
   /** What became of a want-block; `late` comes after one that was settled already. */
   settle(outcome: Outcome): void {
     this.counts[counterOf[outcome]] += 1
-    if (outcome !== 'late' && this.inFlight > 0) this.inFlight -= 1
+    if (outcome === 'late') return
+    if (this.inFlight > 0) this.inFlight -= 1
   }
 
   observe(isSuccess: boolean, hour: number, limits: ReliabilityLimits): void {
     this.rollTo(hour, limits)
     this.windows.observe(isSuccess)
-    this.evidence.observe(isSuccess, limits)
+    this.evidence.observe(isSuccess, limits, this.#weigh(isSuccess, limits))
     this.observedSinceNew += 1
     if (this.isVetted) {
       if (this.evidence.expected(limits.successPrior, limits) < limits.vettedSuccessMin) this.loseVetting()
     } else if (this.observedSinceNew >= limits.vettingObservations) {
       this.isVetted = (this.evidence.rate ?? 0) >= limits.vettingSuccessMin
     }
+  }
+
+  /** What was out together and fails in a row is one incident, whatever it was: a cut line, a machine that stood still. */
+  #weigh(isSuccess: boolean, { incidentPart }: ReliabilityLimits): number {
+    if (isSuccess) {
+      this.#incidentLeft = 0
+      return 1
+    }
+    if (this.#incidentLeft > 0) {
+      this.#incidentLeft -= 1
+      return incidentPart
+    }
+    this.#incidentLeft = this.inFlight
+    return 1
   }
 
   /** Returns the latency net of what was queued, in milliseconds. */

@@ -49,6 +49,29 @@ describe('vetting', () => {
     expect(scene.isVetted('a')).toBe(false)
   })
 
+  it('is lost by a cut line, however much was out, and regained by 20 successes', () => {
+    const scene = new Scene()
+    scene.connect('a')
+    scene.turns('a', 'success', 100)
+    scene.fail('a', 64)
+    expect(scene.isVetted('a')).toBe(false)
+    scene.turns('a', 'success', 19)
+    expect(scene.isVetted('a')).toBe(false)
+    scene.turns('a', 'success', 1)
+    expect(scene.isVetted('a')).toBe(true)
+    const { counts, success24h } = scene.core.scores(scene.nowMs)[0] ?? {}
+    expect([counts?.resets, success24h]).toEqual([64, 120 / 184])
+  })
+
+  it('is not regained so soon by who failed as often one after another', () => {
+    const scene = new Scene()
+    scene.connect('a')
+    scene.turns('a', 'success', 100)
+    scene.turns('a', 'reset', 64)
+    scene.turns('a', 'success', 90)
+    expect(scene.isVetted('a')).toBe(false)
+  })
+
   it('leaves a newcomer half of what the median of those vetted has, and all alike where nobody is vetted', () => {
     const scene = new Scene()
     scene.connect('a', 'b', 'new')

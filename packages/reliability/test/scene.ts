@@ -46,6 +46,16 @@ export class Scene {
     }
   }
 
+  /** So many wants are out at the peer when its line is cut. */
+  fail(name: string | number, wants: number): void {
+    const turns = Array.from({ length: wants }, () => {
+      return { key: keyNamed(this.#keys++), peer: peerNamed(name), role: 'primary', failChance: 0 } as const
+    })
+    for (const turn of turns) this.core.asked(turn, this.nowMs)
+    for (const turn of turns) this.core.settled(turn, 'reset', this.nowMs)
+    for (const { key } of turns) this.core.ended(key, this.nowMs)
+  }
+
   /** Time passes, long enough for the cohort's figures to be taken anew. */
   pass(ms = 1000): void {
     this.nowMs += ms
