@@ -141,8 +141,7 @@ export class Broker implements ExchangeCore {
     queue.supportsHave = supportsHave
     if (queue.isConnected) return
     this.#peers.connect(queue)
-    this.#reliability.peerConnected(key, nowMs)
-    this.#conduct.learn(queue, nowMs)
+    this.#conduct.meet(queue, nowMs)
     if (!queue.isUsable(nowMs)) return
     for (const member of this.#sessions.values()) {
       member.session.peerCame(queue)
@@ -270,7 +269,7 @@ export class Broker implements ExchangeCore {
     this.#total.unaskedBlocks += 1
     queue.figures.unaskedBlocks += 1
     if (!queue.suspect(nowMs)) return false
-    this.#reliability.failedHard(key, nowMs)
+    this.#conduct.shutOut(queue, nowMs)
     for (const copy of queue.copies.values()) this.#outbox.cancel(copy, nowMs)
     this.#forsake(queue, 'withdrawn', nowMs)
     return true

@@ -49,13 +49,30 @@ export class Conduct {
     const latencyMs = nowMs - copy.sinceMs
     const delivery = outcome === 'success' ? { latencyMs, bytes, queuedBytes: copy.queuedBytes } : undefined
     this.#reliability.settled(turnOf(copy), outcome, nowMs, delivery)
-    this.learn(copy.peer, nowMs)
+    this.#learn(copy.peer, nowMs)
+  }
+
+  /** The peer connected: how it stands, and whether it is shut out for what it did before. */
+  meet(queue: PeerQueue, nowMs: number): void {
+    this.#reliability.peerConnected(queue.key, nowMs)
+    this.#bar(queue, nowMs)
+    this.#learn(queue, nowMs)
+  }
+
+  /** The peer sent blocks that nobody asked for, once too often. */
+  shutOut(queue: PeerQueue, nowMs: number): void {
+    this.#reliability.failedHard(queue.key, nowMs)
+    this.#bar(queue, nowMs)
+  }
+
+  /** Only here, where nothing is in flight or all of it ends: a session must not wait for one that gets nothing. */
+  #bar(queue: PeerQueue, nowMs: number): void {
+    queue.shutOutUntilMs = Math.max(queue.shutOutUntilMs, this.#reliability.standing(queue.key, nowMs).shutOutUntilMs)
   }
 
   /** Brings to the peer's queue how it stands. */
-  learn(queue: PeerQueue, nowMs: number): void {
-    const { weight, isVetted, shutOutUntilMs } = this.#reliability.standing(queue.key, nowMs)
-    queue.shutOutUntilMs = Math.max(queue.shutOutUntilMs, shutOutUntilMs)
+  #learn(queue: PeerQueue, nowMs: number): void {
+    const { weight, isVetted } = this.#reliability.standing(queue.key, nowMs)
     if (isVetted === queue.isVetted && Math.abs(weight - queue.score) <= rescoreShare * queue.score) return
     queue.score = weight
     queue.isVetted = isVetted

@@ -24,7 +24,7 @@ export async function createPeer(init: PeerInit = {}): Promise<Peer> {
     datastore: init.datastore,
     log,
     nowMs,
-    options: { limits: init.reliabilityLimits, share: init.share }
+    options: { limits: { shutOutMs: limits.shutOutMs, ...init.reliabilityLimits }, share: init.share }
   })
   const peer = new ShardswapPeer(init, { libp2p, blockstore: init.blockstore ?? new MemoryStore(), privateKey, records, limits, log })
   if (init.start !== false) await peer.start()
