@@ -3,6 +3,7 @@ import type { BackupReason, ReliabilityCore } from '@shardswap/reliability'
 import type { PeerView } from '@shardswap/session'
 import type { Copy, Member, Wanted } from './blocks.ts'
 import type { InFlight } from './copies.ts'
+import type { Hearing } from './hearing.ts'
 import type { PeerQueue } from './queue.ts'
 
 /** What is late, with nobody there to be its backup, is looked at again after so long at least. */
@@ -17,14 +18,16 @@ export class Backups {
   readonly #reliability: ReliabilityCore
   readonly #inFlightMax: number
   readonly #inFlight: InFlight
+  readonly #hearing: Hearing
   readonly #random = ownDie()
   /** Blocks that are here, each with a primary that has time left. */
   readonly #grace = new Set<Wanted>()
 
-  constructor(reliability: ReliabilityCore, inFlightMax: number, inFlight: InFlight) {
+  constructor(reliability: ReliabilityCore, inFlightMax: number, inFlight: InFlight, hearing: Hearing) {
     this.#reliability = reliability
     this.#inFlightMax = inFlightMax
     this.#inFlight = inFlight
+    this.#hearing = hearing
   }
 
   get graces(): number {
@@ -51,22 +54,27 @@ export class Backups {
   }
 
   /**
-   * Whether the copy is looked at for being late, and not for its deadline. It is looked at again after half as long,
-   * should nobody be there now. While the peer sends in the order of the asking, what is long in coming is only
-   * queued there, and a backup would be one more load: so something asked later must have come, or nothing at all for
-   * as long as an answer takes.
+   * Whether a copy is late now. Behind bytes that still come from its peer it is not, unless what was asked for after it
+   * has come; nor where we were deaf ourselves. Of all that waits at a peer that paused, one is late at a time: when that
+   * comes, so does the rest. It is looked at again after half as long, should nobody be there now.
    */
   isLate(copy: Copy, nowMs: number): boolean {
     if (copy.phase !== 'in-flight' || nowMs < copy.lateMs) return false
-    const { key, timing } = copy.peer
-    const isPassedOver = timing.deliveredSequence > copy.sequence
-    const quietAtMs = Math.max(copy.sinceMs, timing.lastBytesAtMs) + this.#reliability.lateAfterMs(key, 0, this.lateReason(copy))
-    const isDue = isPassedOver || nowMs >= quietAtMs
-    copy.lateMs = Math.max(nowMs + lookAgainMinMs, isDue ? nowMs + (nowMs - copy.sinceMs) / 2 : quietAtMs)
-    return isDue
+    const { peer, sequence, sinceMs, bytes } = copy
+    const isOvertaken = peer.timing.deliveredSequence > sequence
+    const afterMs = isOvertaken ? 0 : this.#reliability.lateAfterMs(peer.key, bytes, this.lateReason(copy))
+    const pausedMs = isOvertaken ? sinceMs : Math.max(peer.timing.lastBytesAtMs, sinceMs, peer.lateAtMs)
+    const dueMs = Math.max(this.#hearing.againAtMs, pausedMs + afterMs)
+    if (nowMs < dueMs) {
+      copy.lateMs = dueMs
+      return false
+    }
+    if (!isOvertaken) peer.lateAtMs = nowMs
+    copy.lateMs = nowMs + Math.max(lookAgainMinMs, (nowMs - sinceMs) / 2)
+    return true
   }
 
-  lateReason(copy: Copy): Exclude<BackupReason, 'proactive'> {
+  lateReason(copy: Copy): 'late' | 'endgame' {
     return copy.owner?.session.isEnding === true ? 'endgame' : 'late'
   }
 

@@ -9,6 +9,7 @@ import { Conduct } from './conduct.ts'
 import { dropCopy, type InFlight, moveCopy } from './copies.ts'
 import { countBlock, countDuplicate, type Counters, newCounters } from './counters.ts'
 import { Deadlines, unansweredRestMs } from './deadlines.ts'
+import { Hearing } from './hearing.ts'
 import { indifferent } from './indifferent.ts'
 import type { BrokerLimits } from './limits.ts'
 import { Lines } from './lines.ts'
@@ -49,6 +50,7 @@ export class Broker implements ExchangeCore {
   readonly #total: Counters = newCounters()
   readonly #inFlight: InFlight = { wants: 0, bytes: 0, backups: 0, haves: 0 }
   readonly #reliability: ReliabilityCore
+  readonly #hearing = new Hearing()
   readonly #conduct: Conduct
   readonly #backups: Backups
   readonly #asking: Asking
@@ -71,8 +73,13 @@ export class Broker implements ExchangeCore {
     this.#random = options.random
     this.#makeSession = options.openSession
     this.#reliability = options.reliability ?? indifferent
-    this.#conduct = new Conduct(this.#reliability, () => this.#sessions.values())
-    this.#backups = new Backups(this.#reliability, options.backups === false ? 0 : options.limits.backupsInFlightMax, this.#inFlight)
+    this.#conduct = new Conduct(this.#reliability, () => this.#sessions.values(), this.#hearing)
+    this.#backups = new Backups(
+      this.#reliability,
+      options.backups === false ? 0 : options.limits.backupsInFlightMax,
+      this.#inFlight,
+      this.#hearing
+    )
     this.#peers = new Peers(options.limits)
     this.#deadlines = new Deadlines(options.limits.timeoutMaxMs)
     this.#lines = new Lines(options.limits, this.#inFlight)
@@ -97,9 +104,7 @@ export class Broker implements ExchangeCore {
         if (member !== undefined) this.#lines.join(member, peer as PeerQueue)
       },
       mayPickNewcomer: () => this.#reliability.mayPickNewcomer(),
-      wakeBy: (atMs) => {
-        this.#sessionsLookMs = Math.min(this.#sessionsLookMs, atMs)
-      }
+      wakeBy: (atMs) => void (this.#sessionsLookMs = Math.min(this.#sessionsLookMs, atMs))
     }
     const session = this.#makeSession({ ports, fixedPeers: init.fixedPeers, nowMs, random: this.#random })
     member = { id, session, figures: newCounters() }
@@ -219,8 +224,7 @@ export class Broker implements ExchangeCore {
   }
 
   /** A primary delivered in time what its backup had brought before: it has the credit (P6), and its copy was one too many. */
-  #completed(copy: Copy, bytes: number, nowMs: number): Arrival {
-    const { wanted, peer, owner, promised } = copy
+  #completed({ wanted, peer, owner, promised }: Copy, bytes: number, nowMs: number): Arrival {
     this.#endBlock(wanted, peer.key, nowMs)
     owner?.session.completed(peer, promised, nowMs)
     if (owner !== undefined) this.#awake.add(owner)
@@ -280,6 +284,7 @@ export class Broker implements ExchangeCore {
   }
 
   decide(nowMs: number): Command[] {
+    this.#hearing.wake(nowMs)
     let left = this.#limits.decisionsMax
     for (; left > 0; left--) {
       const member = firstOf(this.#awake)
@@ -300,6 +305,7 @@ export class Broker implements ExchangeCore {
   }
 
   tick(nowMs: number): Command[] {
+    this.#hearing.wake(nowMs)
     for (const copy of this.#deadlines.due(nowMs)) this.#expire(copy, nowMs)
     if (nowMs >= this.#sessionsLookMs) {
       this.#sessionsLookMs = Number.POSITIVE_INFINITY
@@ -317,6 +323,7 @@ export class Broker implements ExchangeCore {
   wakeAtMs(): number | undefined {
     if (this.#awake.size > 0 || this.#hasMore) return 0
     const soonest = Math.min(this.#deadlines.nextMs, this.#sessionsLookMs, this.#outbox.dueMs)
+    this.#hearing.expect(soonest)
     return soonest === Number.POSITIVE_INFINITY ? undefined : soonest
   }
 
@@ -440,11 +447,7 @@ export class Broker implements ExchangeCore {
       this.#lines.freed(copy.peer)
     }
     this.#reliability.ended(wanted.key, nowMs)
-    if (kept === undefined) this.#forget(wanted)
-    else this.#backups.keep(wanted)
-  }
-
-  #forget(wanted: Wanted): void {
+    if (kept !== undefined) return this.#backups.keep(wanted)
     this.#backups.release(wanted)
     this.#blocks.delete(wanted.key)
     this.#deadlines.trim(this.#inFlight.wants + this.#inFlight.haves)

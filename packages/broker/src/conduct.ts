@@ -1,5 +1,6 @@
 import type { Outcome, ReliabilityCore, Turn } from '@shardswap/reliability'
 import type { Copy, Member } from './blocks.ts'
+import type { Hearing } from './hearing.ts'
 import type { PeerQueue } from './queue.ts'
 
 /** How likely it is that a peer that said HAVE has the block still. */
@@ -11,16 +12,18 @@ const rescoreShare = 0.05
 export class Conduct {
   readonly #reliability: ReliabilityCore
   readonly #members: () => Iterable<Member>
+  readonly #hearing: Hearing
 
-  constructor(reliability: ReliabilityCore, members: () => Iterable<Member>) {
+  constructor(reliability: ReliabilityCore, members: () => Iterable<Member>, hearing: Hearing) {
     this.#reliability = reliability
+    this.#hearing = hearing
     this.#members = members
   }
 
   /** What is to be expected of one want-block there, before it is sent. */
   failChance(member: Member, queue: PeerQueue, isPromised: boolean, nowMs: number): number {
     const presence = isPromised ? promisedPresence : member.session.hitRate(queue.key)
-    return this.#reliability.failChance(queue.key, { presence, quietMs: queue.quietMs(nowMs) })
+    return this.#reliability.failChance(queue.key, { presence, quietMs: nowMs < this.#hearing.againAtMs ? 0 : queue.quietMs(nowMs) })
   }
 
   /** A want-block was sent. */

@@ -37,6 +37,8 @@ export class PeerQueue implements PeerView {
   inFlightBytes = 0
   backups = 0
   backupBytes = 0
+  /** When something of it was late last, while it paused. */
+  lateAtMs = Number.NEGATIVE_INFINITY
   haves = 0
   /** Wants that it said DONT_HAVE to and keeps, should it get them later; and those of them that it got. */
   standing = 0

@@ -8,7 +8,7 @@ const peers = new Peers()
 afterEach(async () => await peers.stop())
 
 /** All peers share one event loop with the tests beside them: deadlines are no part of what is shown here. */
-const unhurried = { limits: { timeoutMinMs: 5000 } }
+const unhurried = { limits: { timeoutMinMs: 5000 }, backups: false }
 
 describe('fetching over TCP', () => {
   it('gets a block from the peer that has it, and stores it', async () => {

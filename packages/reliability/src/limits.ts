@@ -52,6 +52,8 @@ export interface ReliabilityLimits {
 
   /** No want-block is late before it, in milliseconds. */
   readonly lateMinMs: number
+  /** No silence speaks against a peer before it, in milliseconds. */
+  readonly quietMinMs: number
   /** When a want-block is late at a peer of which no latency is known, in milliseconds. */
   readonly lateStartMs: number
   /** What such a peer is taken to deliver, in bytes a second. */
@@ -92,6 +94,7 @@ export const defaultReliabilityLimits: ReliabilityLimits = {
   shutOutMs: dayMs,
   returnMs: 7 * dayMs,
   lateMinMs: 10,
+  quietMinMs: 200,
   lateStartMs: 1000,
   unknownBytesPerS: 512 * 1024,
   cohortRefreshMs: 100,

@@ -257,7 +257,7 @@ export class Reliability implements ReliabilityCore {
 
   /** From when on silence speaks against a peer. */
   #netLateMs(record: PeerRecord | undefined): number {
-    return Math.max(this.limits.lateMinMs, record?.latency?.netLateMs(0, 'late') ?? this.#lateMs)
+    return Math.max(this.limits.quietMinMs, record?.latency?.netLateMs(0, 'late') ?? this.#lateMs)
   }
 
   #uptimeOf(record: PeerRecord, nowMs: number): number {

@@ -1,0 +1,24 @@
+/** A tick that comes so much later than it was due shows that our own process was busy: the shell's timers are as coarse as 50 ms. */
+const lagMaxMs = 60
+/** After that, what peers sent meanwhile is read within so long. */
+const readWithinMs = 25
+
+/**
+ * Whether we hear what peers send. Where our own process was busy, silence says nothing of anybody: their bytes wait
+ * to be read.
+ */
+export class Hearing {
+  #dueMs = Number.POSITIVE_INFINITY
+  /** Until then silence is not held against anybody. */
+  againAtMs = Number.NEGATIVE_INFINITY
+
+  /** We are to be woken then; Infinity where nothing is due. */
+  expect(wakeMs: number): void {
+    this.#dueMs = wakeMs
+  }
+
+  /** It is so late, whatever we were woken by. */
+  wake(nowMs: number): void {
+    if (nowMs - this.#dueMs > lagMaxMs) this.againAtMs = nowMs + readWithinMs
+  }
+}
