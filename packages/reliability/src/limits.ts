@@ -1,3 +1,5 @@
+import { assert } from '@shardswap/interface'
+
 /** How a score becomes a weight in the draw of primaries (P21). */
 export type ShareMap = 'proportional' | 'equal' | 'percentile'
 
@@ -99,4 +101,21 @@ export const defaultReliabilityLimits: ReliabilityLimits = {
   unknownBytesPerS: 512 * 1024,
   cohortRefreshMs: 100,
   backupScorePart: 0.5
+}
+
+/** Throws AssertionError where no score or share could come out of these limits. */
+export function verifyReliabilityLimits(limits: ReliabilityLimits): void {
+  for (const [name, value] of Object.entries(limits)) assert(Number.isFinite(value) && value >= 0, `${name} is a number and not below 0`)
+  const parts = ['forgetting', 'successPrior', 'forecastSlowPart', 'incidentPart', 'newcomerScorePart', 'backupScorePart'] as const
+  for (const name of [...parts, 'vettingSuccessMin', 'vettedSuccessMin', 'newcomerShareMax'] as const) {
+    assert(limits[name] <= 1, `${name} is at most 1`)
+  }
+  assert(limits.forgetting < 1, 'forgetting is below 1')
+  assert(limits.fastGain > 0 && limits.fastGain <= 1, 'fastGain is above 0 and at most 1')
+  assert(limits.priorObservations > 0, 'priorObservations is above 0')
+  assert(limits.evidenceHalfLifeDays > 0, 'evidenceHalfLifeDays is above 0')
+  assert(limits.scoreMin > 0 && limits.scoreMin <= 100, 'scoreMin is above 0 and at most 100')
+  assert(limits.uptimePriorMs > 0 && limits.returnMs > 0, 'uptimePriorMs and returnMs are above 0')
+  assert(limits.unknownBytesPerS > 0 && limits.latencyAlikeMs > 0, 'unknownBytesPerS and latencyAlikeMs are above 0')
+  assert(Number.isSafeInteger(limits.recordsMax) && limits.recordsMax > 0, 'recordsMax is a count above 0')
 }

@@ -8,7 +8,7 @@ import { Calendar } from './calendar.ts'
 import { Calibrator } from './calibration.ts'
 import { failChanceOf } from './forecast.ts'
 import { Histogram } from './histogram.ts'
-import { defaultReliabilityLimits, type ReliabilityLimits, type ShareMap } from './limits.ts'
+import { defaultReliabilityLimits, verifyReliabilityLimits, type ReliabilityLimits, type ShareMap } from './limits.ts'
 import { Newcomers } from './newcomers.ts'
 import { Cohort } from './cohort.ts'
 import { observationOf, PeerRecord } from './record.ts'
@@ -56,6 +56,7 @@ export class Reliability implements ReliabilityCore {
   constructor({ limits, accountLimits, budgetLimits, share = 'proportional', wallMs, nowMs, remembered }: ReliabilityInit) {
     assert(Number.isFinite(wallMs) && Number.isFinite(nowMs), 'the time is a number')
     this.limits = { ...defaultReliabilityLimits, ...limits }
+    verifyReliabilityLimits(this.limits)
     this.#share = share
     this.accounts = new Accounts({ ...defaultAccountLimits, ...accountLimits }, wallMs, nowMs, (peer) => this.#credited(peer))
     this.#budget = new BackupBudget({ ...defaultBudgetLimits, ...budgetLimits })
