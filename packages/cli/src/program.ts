@@ -10,6 +10,7 @@ import { registerNode } from './commands/node.ts'
 import { registerPeers } from './commands/peers.ts'
 import { registerRead } from './commands/read.ts'
 import { registerRepo } from './commands/repo.ts'
+import { registerReport } from './commands/report.ts'
 import { registerSwarm } from './commands/swarm.ts'
 import { examples } from './examples.ts'
 import { globalOptions } from './options.ts'
@@ -35,6 +36,7 @@ export function createProgram(shell: Shell): Command {
   registerDag(program, shell)
   registerSwarm(program, shell)
   registerPeers(program, shell)
+  registerReport(program, shell)
   registerNode(program, shell)
   return examples(program, [
     ['shardswap demo', 'see it work: four peers on this machine'],

@@ -15,7 +15,21 @@ function commandPaths(): string[][] {
 
 test('there is every command that is promised', () => {
   const names = commandPaths().map((path) => path.join(' '))
-  for (const name of ['demo', 'init', 'daemon', 'id', 'add', 'cat', 'get', 'ls', 'version', 'peers', 'swarm peers', 'swarm connect'])
+  for (const name of [
+    'demo',
+    'init',
+    'daemon',
+    'id',
+    'add',
+    'cat',
+    'get',
+    'ls',
+    'version',
+    'peers',
+    'report',
+    'swarm peers',
+    'swarm connect'
+  ])
     expect(names).toContain(name)
   for (const name of ['block put', 'block get', 'block stat', 'block rm', 'dag import', 'dag export', 'repo stat', 'repo verify'])
     expect(names).toContain(name)

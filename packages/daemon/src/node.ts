@@ -1,6 +1,6 @@
 import type { AddedEntry, AddOptions, AddSource, CarImportResult, DirectoryEntry, ReadOptions, WriteTreeResult } from '@shardswap/content'
 import type { AbortOptions, CID } from '@shardswap/interface'
-import type { Calibration, ConnectedPeer, OwnScore, OwnScoreOptions, PeerScore } from '@shardswap/peer'
+import type { AccountReceipt, AccountReport, Calibration, ConnectedPeer, OwnScore, OwnScoreOptions, PeerScore } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
 
 /** Options of a call that may look for blocks at other peers. */
@@ -81,6 +81,16 @@ export interface NodeScores {
   readonly calibration: Calibration | undefined
 }
 
+export interface ReportOptions extends AbortOptions {
+  /** Name of the period, e.g. `2026-11-30`; the present one by default. */
+  readonly period?: string | undefined
+}
+
+export interface ReceiptListOptions extends ReportOptions {
+  /** Only those in which this peer had a turn. */
+  readonly peer?: string | undefined
+}
+
 /**
  * What the commands and the RPC can do. There are two: one that has the repo
  * open in this process, and one that asks a running daemon.
@@ -111,6 +121,10 @@ export interface SwapNode {
    * Errors: ScoreUnavailableError, ConnectError, OfflineError.
    */
   ownScoreAt(peer: string, options?: OwnScoreOptions): Promise<OwnScore>
+  /** The account of a period (P8 to P12); what is stored of it where the node does not run. Errors: NotFoundError. */
+  report(options?: ReportOptions): Promise<AccountReport>
+  /** Its receipts that are still there, oldest first. Errors: NotFoundError. */
+  receipts(options?: ReceiptListOptions): AsyncIterable<AccountReceipt>
   repoStat(options?: AbortOptions): Promise<RepoStat>
   repoVerify(options?: AbortOptions): AsyncIterable<VerifyResult>
   /** Gives up what runs, and the repo where this process has it open. */

@@ -8,7 +8,7 @@ import {
   type WriteTreeResult
 } from '@shardswap/content'
 import type { AbortOptions, CID } from '@shardswap/interface'
-import type { ConnectedPeer, OwnScore, OwnScoreOptions } from '@shardswap/peer'
+import type { AccountReceipt, AccountReport, ConnectedPeer, OwnScore, OwnScoreOptions } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
 import type { HostPort } from '../address.ts'
 import { reasonFor } from '../errors.ts'
@@ -24,9 +24,12 @@ import type {
   NodeReadOptions,
   NodeScores,
   NodeVersion,
+  ReceiptListOptions,
+  ReportOptions,
   SwapNode
 } from '../node.ts'
 import { sizeHeader } from '../rpc/reply.ts'
+import { reportOf, type ReportShape } from '../report-shapes.ts'
 import { ownScoreOf, type OwnScoreShape, scoresOf, type ScoresShape } from '../score-shapes.ts'
 import {
   type AddedShape,
@@ -158,6 +161,14 @@ export class RemoteNode implements SwapNode {
     const { period, receiptsFrom } = options
     const params = { arg: peer, period, 'receipts-from': receiptsFrom }
     return ownScoreOf(await this.#json<OwnScoreShape>('shardswap/peers/me-at', params, options))
+  }
+
+  async report({ period, signal }: ReportOptions = {}): Promise<AccountReport> {
+    return reportOf(await this.#json<ReportShape>('shardswap/report', { period }, { signal }))
+  }
+
+  async *receipts({ period, peer, signal }: ReceiptListOptions = {}): AsyncGenerator<AccountReceipt> {
+    yield* this.#lines<AccountReceipt>('shardswap/report/receipts', { period, peer }, { signal })
   }
 
   async repoStat(options: AbortOptions = {}): Promise<RepoStat> {

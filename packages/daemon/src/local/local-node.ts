@@ -14,8 +14,8 @@ import {
   writeTree,
   type WriteTreeResult
 } from '@shardswap/content'
-import { type AbortOptions, type BlockSink, blockBytesMax, type BlockSource, type CID, NotFoundError } from '@shardswap/interface'
-import type { ConnectedPeer, OwnScore, OwnScoreOptions, Peer, PeerScore } from '@shardswap/peer'
+import { type AbortOptions, type BlockSink, blockBytesMax, type BlockSource, type CID, NotFoundError, peerKey } from '@shardswap/interface'
+import type { AccountBook, AccountReceipt, AccountReport, ConnectedPeer, OwnScore, OwnScoreOptions, Peer, PeerScore } from '@shardswap/peer'
 import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shardswap/repo'
 import { parseMultiaddr } from '../address.ts'
 import { ConnectError, OfflineError, reasonFor } from '../errors.ts'
@@ -30,6 +30,8 @@ import type {
   NodeReadOptions,
   NodeScores,
   NodeVersion,
+  ReceiptListOptions,
+  ReportOptions,
   SwapNode
 } from '../node.ts'
 import { scoredPeersMax } from '../limits.ts'
@@ -192,6 +194,24 @@ export class LocalNode implements SwapNode {
     }
   }
 
+  async report({ period }: ReportOptions = {}): Promise<AccountReport> {
+    return reportIn(await this.#book(), period)
+  }
+
+  async *receipts({ period, peer, signal }: ReceiptListOptions = {}): AsyncGenerator<AccountReceipt> {
+    const book = await this.#book()
+    const { period: name } = reportIn(book, period)
+    yield* this.#guarded({ signal }, book.receipts({ period: name, signal, ...(peer === undefined ? {} : { peer: peerKey(peer) }) }))
+  }
+
+  /** The accounts of the peer that runs, or what the last one has left. */
+  async #book(): Promise<Pick<AccountBook, 'report' | 'receipts'>> {
+    const peer = await this.#peer
+    if (peer !== undefined) return peer
+    const { rememberedAccounts } = await import('@shardswap/peer')
+    return await rememberedAccounts(this.repo.datastore)
+  }
+
   async repoStat(): Promise<RepoStat> {
     return await this.repo.stat()
   }
@@ -255,6 +275,13 @@ export class LocalNode implements SwapNode {
       throw reasonFor(error, options.signal)
     }
   }
+}
+
+function reportIn(book: Pick<AccountBook, 'report'>, period: string | undefined): AccountReport {
+  const report = book.report(period)
+  if (report !== undefined) return report
+  const known = book.report()?.periods ?? []
+  throw new NotFoundError(`no account of a period called "${period ?? ''}" is known: there are ${known.join(', ')}`)
 }
 
 /** Those whose scores fit into an answer. */

@@ -17,6 +17,7 @@ import { Query } from './query.ts'
 import { readHandlers } from './read.ts'
 import { repoHandlers } from './repo.ts'
 import { writeError, writeReply } from './reply.ts'
+import { reportHandlers } from './report.ts'
 import { scoreHandlers } from './scores.ts'
 import { swarmHandlers } from './swarm.ts'
 
@@ -27,6 +28,7 @@ const handlers: Handlers = {
   ...nodeHandlers,
   ...readHandlers,
   ...repoHandlers,
+  ...reportHandlers,
   ...scoreHandlers,
   ...swarmHandlers
 }
