@@ -36,14 +36,20 @@ export class Backups {
 
   /** Whom to ask beside the peer of this copy; a token of the budget is taken then. */
   peerFor(copy: Copy, reason: BackupReason, nowMs: number): PeerView | undefined {
-    const { wanted, owner, role, failChance, bytes } = copy
+    const { wanted, owner, role, bytes } = copy
     if (role === 'backup' || owner === undefined || wanted.inFlight !== 1 || wanted.members.size === 0) return undefined
     if (this.#inFlight.backups >= this.#inFlightMax) return undefined
-    if (!this.#reliability.takeBackup(reason, failChance, nowMs)) return undefined
+    if (!this.#reliability.takeBackup(reason, this.#risk(copy, reason, nowMs), nowMs)) return undefined
     const isFit = (peer: PeerView): boolean => this.#isFit(wanted, peer as PeerQueue, bytes, nowMs)
     const peer = owner.session.backupFor(wanted, isFit, this.#random)
     if (peer === undefined) this.#reliability.returnBackup()
     return peer
+  }
+
+  /** What a backup at once is to be weighed by: that the peer fails, not that it lacks the block, which its DONT_HAVE tells as soon as want-haves do. */
+  #risk({ peer, failChance }: Copy, reason: BackupReason, nowMs: number): number {
+    if (reason !== 'proactive') return failChance
+    return Math.min(failChance, this.#reliability.failChance(peer.key, { presence: 1, quietMs: peer.quietMs(nowMs) }))
   }
 
   /** It has space that nobody waits for, and is neither asked for the block already nor at rest for it. */

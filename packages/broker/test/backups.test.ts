@@ -64,6 +64,20 @@ describe('backups', () => {
     }
   })
 
+  it('[C5] backs nothing up at once because a peer may lack the block: want-haves find out', () => {
+    const risks: number[] = []
+    const { broker } = known({
+      // As the layer has it: the peer fails one time in ten, and else where it does not have the block.
+      failChance: (_peer, { presence }) => 1 - 0.9 * presence,
+      takeBackup: (_reason, failChance) => risks.push(failChance) < 0
+    })
+    for (const peer of [A, B]) broker.receivePresence(peer, at(900).key, 'dont-have', 90)
+    want(broker, 1, 9, 100)
+    broker.decide(100)
+    expect(risks.length).toBeGreaterThan(0)
+    for (const risk of risks) expect(risk).toBeCloseTo(0.1)
+  })
+
   it('[C5] gives the token back where nobody is fit to be asked', () => {
     let tokens = 3
     const { broker } = known({
