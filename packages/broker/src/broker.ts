@@ -73,14 +73,10 @@ export class Broker implements ExchangeCore {
     this.#random = options.random
     this.#makeSession = options.openSession
     this.#reliability = options.reliability ?? indifferent
-    this.#conduct = new Conduct(this.#reliability, () => this.#sessions.values(), this.#hearing)
-    this.#backups = new Backups(
-      this.#reliability,
-      options.backups === false ? 0 : options.limits.backupsInFlightMax,
-      this.#inFlight,
-      this.#hearing
-    )
     this.#peers = new Peers(options.limits)
+    this.#conduct = new Conduct(this.#reliability, () => this.#sessions.values(), this.#peers, this.#hearing)
+    const backupsMax = options.backups === false ? 0 : options.limits.backupsInFlightMax
+    this.#backups = new Backups(this.#reliability, backupsMax, this.#inFlight, this.#hearing)
     this.#deadlines = new Deadlines(options.limits.timeoutMaxMs)
     this.#lines = new Lines(options.limits, this.#inFlight)
     this.#outbox = new Outbox(options.limits.holdMs, this.#commands)
@@ -99,6 +95,7 @@ export class Broker implements ExchangeCore {
     let member: Member | undefined
     const ports: SessionOptions['ports'] = {
       peers: this.#peers.connected,
+      vetted: this.#peers.vetted,
       hasSpace: (peer, bytes, besides) => member !== undefined && this.#lines.hasSpace(member, peer as PeerQueue, bytes, besides),
       lineUp: (peer) => {
         if (member !== undefined) this.#lines.join(member, peer as PeerQueue)

@@ -1,6 +1,7 @@
 import type { Outcome, ReliabilityCore, Turn } from '@shardswap/reliability'
 import type { Copy, Member } from './blocks.ts'
 import type { Hearing } from './hearing.ts'
+import type { Peers } from './peers.ts'
 import type { PeerQueue } from './queue.ts'
 
 /** How likely it is that a peer that said HAVE has the block still. */
@@ -12,12 +13,14 @@ const rescoreShare = 0.05
 export class Conduct {
   readonly #reliability: ReliabilityCore
   readonly #members: () => Iterable<Member>
+  readonly #peers: Peers
   readonly #hearing: Hearing
 
-  constructor(reliability: ReliabilityCore, members: () => Iterable<Member>, hearing: Hearing) {
+  constructor(reliability: ReliabilityCore, members: () => Iterable<Member>, peers: Peers, hearing: Hearing) {
     this.#reliability = reliability
     this.#hearing = hearing
     this.#members = members
+    this.#peers = peers
   }
 
   /** What is to be expected of one want-block there, before it is sent. */
@@ -79,6 +82,7 @@ export class Conduct {
     if (isVetted === queue.isVetted && Math.abs(weight - queue.score) <= rescoreShare * queue.score) return
     queue.score = weight
     queue.isVetted = isVetted
+    this.#peers.sort(queue)
     for (const { session } of this.#members()) session.rescored(queue.key)
   }
 }

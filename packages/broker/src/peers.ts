@@ -8,6 +8,8 @@ export class Peers {
   readonly #byKey = new Map<PeerKey, PeerQueue>()
   /** In no order that means anything: sessions draw from it. */
   readonly connected: PeerQueue[] = []
+  /** Of these, those that are vetted. */
+  readonly vetted: PeerQueue[] = []
 
   constructor(limits: BrokerLimits) {
     this.#limits = limits
@@ -40,14 +42,31 @@ export class Peers {
     queue.isConnected = true
     queue.index = this.connected.length
     this.connected.push(queue)
+    this.sort(queue)
   }
 
   disconnect(queue: PeerQueue): void {
     queue.isConnected = false
+    this.sort(queue)
     const last = this.connected.pop()
     if (last === undefined || last === queue) return
     this.connected[queue.index] = last
     last.index = queue.index
+  }
+
+  /** After it connected or left, or was vetted or is no longer. */
+  sort(queue: PeerQueue): void {
+    const isIn = this.vetted[queue.vettedIndex] === queue
+    if (isIn === (queue.isConnected && queue.isVetted)) return
+    if (!isIn) {
+      queue.vettedIndex = this.vetted.length
+      this.vetted.push(queue)
+      return
+    }
+    const last = this.vetted.pop()
+    if (last === undefined || last === queue) return
+    this.vetted[queue.vettedIndex] = last
+    last.vettedIndex = queue.vettedIndex
   }
 
   /** Where too many are remembered, the oldest of those that are not connected leave, but for one that just came. */

@@ -32,6 +32,8 @@ export class PeerQueue implements PeerView {
   isVetted = false
   /** Its place among the connected. */
   index = -1
+  /** Its place among those that are vetted as well. */
+  vettedIndex = -1
   /** Want-blocks that it was asked for in its turn: backups take no space of theirs (invariant 7). */
   inFlight = 0
   inFlightBytes = 0

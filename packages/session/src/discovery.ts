@@ -13,6 +13,8 @@ const askedMax = 4096
 const unsureMax = 16
 /** A wave that nobody answered for so long does not hold the next one back. */
 const waveAnswerMs = 1000
+/** Peers looked at for each that a wave may ask. */
+const stepsPerPeer = 8
 /** Longer than what is asked for may take, so that others have their turns as well. */
 const olderEveryMs = 10_000
 /** An answer that was overtaken by a block may take so long. */
@@ -213,12 +215,30 @@ export class Discovery {
     return stance.phase === 'dont-have' && nowMs >= deniedUntilMs && nowMs - stance.sinceMs >= this.#limits.askAgainMs
   }
 
-  /** Up to `count` of the connected peers that fit, from a random one on. */
+  /**
+   * Up to `count` of the connected peers that fit, from a random one on. Of four one may be a newcomer, however many
+   * there are: whoever connects a thousand identities must not be all that a session gets to know.
+   */
   #walk(count: number, fits: (peer: PeerView) => boolean): PeerView[] {
-    const { peers } = this.#ports
+    const { peers, vetted } = this.#ports
+    const known = vetted.length === 0 ? [] : this.#scan(vetted, count, vetted.length, fits)
+    // Among very many who are vetted a newcomer is not looked for through all of them.
+    const stepsMax = known.length < count ? peers.length : stepsPerPeer * count
+    const others = this.#scan(peers, count, stepsMax, (peer) => !peer.isVetted && fits(peer))
+    if (known.length === 0) return others
+    const found: PeerView[] = []
+    for (let k = 0, o = 0; found.length < count && (k < known.length || o < others.length); ) {
+      const peer = found.length % 4 === 3 || k === known.length ? (others[o++] ?? known[k++]) : known[k++]
+      if (peer !== undefined) found.push(peer)
+    }
+    return found
+  }
+
+  /** Up to `count` that fit, from a random one on, and no more than so many looked at. */
+  #scan(peers: readonly PeerView[], count: number, stepsMax: number, fits: (peer: PeerView) => boolean): PeerView[] {
     const found: PeerView[] = []
     const start = Math.floor(this.#random.next() * peers.length)
-    for (let i = 0; i < peers.length && found.length < count; i++) {
+    for (let i = 0; i < Math.min(peers.length, stepsMax) && found.length < count; i++) {
       const peer = peers[(start + i) % peers.length]
       if (peer !== undefined && fits(peer)) found.push(peer)
     }

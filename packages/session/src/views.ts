@@ -57,6 +57,8 @@ export interface BlockView {
 export interface SessionPorts {
   /** All connected peers, in no order that means anything. */
   readonly peers: readonly PeerView[]
+  /** Of these, those that are vetted. */
+  readonly vetted: readonly PeerView[]
   /** Whether a want-block of about so many bytes fits into the peer's queue, and it is this session's turn there. `besides`: bytes that others are asked for with it. */
   hasSpace(peer: PeerView, bytes: number, besides?: number): boolean
   /** Tells of space at the peer, by `spaceAt`, when there is some: first come, first served (B24). */

@@ -82,7 +82,8 @@ export function want(of: BlockView, turn = 0): Want {
 
 /** Ports of a broker in which every queue has space. */
 export function ports(connected: readonly PeerView[]): SessionPorts {
-  return { peers: connected, hasSpace: () => true, lineUp: () => undefined, mayPickNewcomer: () => true, wakeBy: () => undefined }
+  const vetted = connected.filter(({ isVetted }) => isVetted)
+  return { peers: connected, vetted, hasSpace: () => true, lineUp: () => undefined, mayPickNewcomer: () => true, wakeBy: () => undefined }
 }
 
 /** Chi-square of counts against expected shares of their sum. */
