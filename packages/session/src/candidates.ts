@@ -230,6 +230,7 @@ export class Candidates {
    */
   choose(block: BlockView, rest: Rest, hasSpace: HasSpace, nowMs: number): Choice {
     const known = this.#known(block, hasSpace, nowMs)
+    if (this.#awaitsVetted(block, known, nowMs)) return { kind: 'nobody' }
     for (let draws = 0; draws < drawsMax; draws++) {
       const isContested = known.vetted.weight > 0 || isMore(this.#tree.total(true), known.vetted.leaves)
       const isVettedOnly = isContested && !this.#mayPickNewcomer()
@@ -253,6 +254,19 @@ export class Candidates {
       if (this.#random.next() < queueFactor(candidate.peer.depth)) return { kind: 'peer', candidate, isContested }
     }
     return this.#fallBack(block, known, rest, hasSpace, nowMs)
+  }
+
+  /**
+   * Only newcomers are known to have it, their share is used up, and somebody vetted will have answered in a moment:
+   * whoever is quickest to say HAVE must not have the first block of every session.
+   */
+  #awaitsVetted(block: BlockView, known: Known, nowMs: number): boolean {
+    if (block.havesAsked === 0 || known.all.weight === 0 || known.vetted.weight > 0 || this.#tree.total(true) > 0) return false
+    if (this.#mayPickNewcomer()) return false
+    for (const { phase, peer, sinceMs } of block.stances.values()) {
+      if (phase === 'have-asked' && peer.isVetted && nowMs - sinceMs < 2 * (peer.latencyMs ?? 0)) return true
+    }
+    return false
   }
 
   /**

@@ -227,7 +227,7 @@ export class Discovery {
     const others = this.#scan(peers, count, stepsMax, (peer) => !peer.isVetted && fits(peer))
     if (known.length === 0) return others
     const found: PeerView[] = []
-    for (let k = 0, o = 0; found.length < count && (k < known.length || o < others.length); ) {
+    for (let k = 0, o = 0; found.length < count && (k < known.length || o < others.length);) {
       const peer = found.length % 4 === 3 || k === known.length ? (others[o++] ?? known[k++]) : known[k++]
       if (peer !== undefined) found.push(peer)
     }

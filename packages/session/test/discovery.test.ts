@@ -24,6 +24,19 @@ function searchOf(isAllowed = true): { search: Search; wants: Wants } {
 }
 
 describe('discovery', () => {
+  it('[B4] asks three vetted peers for each newcomer, however many newcomers there are', () => {
+    const vetted = peers(14).map((each) => ({ ...each, isVetted: true }))
+    const newcomers = Array.from({ length: 1000 }, (_, i) => peer(`new ${i}`))
+    const asks = discoveryOf([...newcomers, ...vetted]).look(want(block(1)), true, () => true, 0)
+    const count = names(asks).filter((name) => name.includes('new')).length
+    expect([asks.length, count]).toEqual([16, 4])
+    // Where few are vetted the others have the rest, and the other way round.
+    const few = discoveryOf([...newcomers, ...vetted.slice(0, 3)]).look(want(block(1)), true, () => true, 0)
+    expect(names(few).filter((name) => name.includes('new'))).toHaveLength(13)
+    const one = discoveryOf([...vetted, ...newcomers.slice(0, 1)]).look(want(block(1)), true, () => true, 0)
+    expect(names(one)).toHaveLength(15)
+  })
+
   it('[B4] asks 16 peers with want-haves, then 32, 64, 128 and 256, and never more at once', () => {
     const all = peers(1000)
     const discovery = discoveryOf(all)

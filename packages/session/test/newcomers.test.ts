@@ -10,6 +10,18 @@ function pick(choice: Choice): [name: string, isContested: boolean] {
   return [choice.candidate.peer.key, choice.isContested]
 }
 
+/** A newcomer said HAVE, and somebody vetted was asked at 0. */
+function chooseEarly(mayPick: boolean, latencyMs: number | undefined, nowMs: number): Choice {
+  const candidates = new Candidates(limits, seeded(3), () => mayPick)
+  const young = peer('new')
+  candidates.add(young, 1)
+  const of = block(1)
+  stand(of, young, 'have')
+  stand(of, peer('old', { isVetted: true, latencyMs }), 'have-asked')
+  of.havesAsked = 1
+  return candidates.choose(of, rest, space, nowMs)
+}
+
 describe('newcomers beside peers that are vetted', () => {
   it('get nothing of what somebody vetted can serve while their share is used up, however many they are', () => {
     const candidates = new Candidates(limits, seeded(3), () => false)
@@ -50,6 +62,13 @@ describe('newcomers beside peers that are vetted', () => {
     expect(pick(candidates.choose(of, rest, space, 0))).toEqual(['old', true])
     stand(of, old, 'dont-have')
     expect(pick(candidates.choose(of, rest, space, 0))).toEqual(['new', false])
+  })
+
+  it('wait with the first block for somebody vetted who will have answered in a moment, and no longer', () => {
+    expect(chooseEarly(false, 50, 99).kind).toBe('nobody')
+    expect(pick(chooseEarly(false, 50, 100))).toEqual(['new', false])
+    expect(pick(chooseEarly(false, undefined, 0))).toEqual(['new', false])
+    expect(pick(chooseEarly(true, 50, 0))).toEqual(['new', false])
   })
 
   it('are all alike where nobody is vetted', () => {
