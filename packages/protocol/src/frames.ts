@@ -16,18 +16,26 @@ export type Arrival = Uint8Array | Iterable<Uint8Array>
  */
 export class FrameDecoder {
   readonly #messageBytesMax: number
+  readonly #onSpent: ((arrival: Uint8Array) => void) | undefined
   /** Arrivals not yet read; the first is read up to `#offset`. */
   #arrivals: Uint8Array[] = []
   #first = 0
   #offset = 0
+  /** A message that was given out is a slice of the first arrival. */
+  #isLent = false
   #bufferedBytes = 0
   /** Free space behind the last arrival, where that is ours to append to. */
   #spare: Uint8Array | undefined
   /** The length of the message whose prefix is read, and whose bytes are not. */
   #length: number | undefined
 
-  constructor(init: { readonly messageBytesMax?: number } = {}) {
+  /**
+   * `onSpent` is called with each arrival, whole as it came, once all of its bytes were copied: nothing that is given out
+   * lies in it.
+   */
+  constructor(init: { readonly messageBytesMax?: number; readonly onSpent?: (arrival: Uint8Array) => void } = {}) {
     this.#messageBytesMax = init.messageBytesMax ?? messageBytesMax
+    this.#onSpent = init.onSpent
   }
 
   /** Bytes that arrived and are not yet given out. */
@@ -119,6 +127,7 @@ export class FrameDecoder {
     const first = this.#arrivals[this.#first] as Uint8Array
     if (first.byteLength - this.#offset >= length) {
       const slice = first.subarray(this.#offset, this.#offset + length)
+      this.#isLent = true
       this.#skip(length)
       return slice
     }
@@ -139,7 +148,8 @@ export class FrameDecoder {
     this.#bufferedBytes -= bytes
     let left = bytes
     while (left > 0) {
-      const rest = (this.#arrivals[this.#first] as Uint8Array).byteLength - this.#offset
+      const arrival = this.#arrivals[this.#first] as Uint8Array
+      const rest = arrival.byteLength - this.#offset
       if (left < rest) {
         this.#offset += left
         return
@@ -147,6 +157,8 @@ export class FrameDecoder {
       left -= rest
       this.#offset = 0
       this.#arrivals[this.#first++] = nothing
+      if (!this.#isLent) this.#onSpent?.(arrival)
+      this.#isLent = false
     }
     if (this.#first === this.#arrivals.length) {
       this.#arrivals = []

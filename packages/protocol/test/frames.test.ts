@@ -55,6 +55,40 @@ describe('FrameDecoder', () => {
     )
   })
 
+  it('tells of each arrival that was copied whole, and of none that a frame lies in', () => {
+    const body = fc.oneof(
+      fc.uint8Array({ maxLength: 20 }),
+      fc.nat(20_000).map((length) => new Uint8Array(length).fill(7))
+    )
+    const cut = fc.oneof(fc.nat(3), fc.nat(200), fc.nat(9000), fc.nat(30_000))
+    fc.assert(
+      fc.property(fc.array(body, { maxLength: 12 }), fc.infiniteStream(cut), (bodies, cuts) => {
+        const stream = new Uint8Array(bodies.map(prefixed).flatMap((one) => Array.from(one)))
+        // Whoever is told may use the memory for something else: no frame may change by it.
+        const decoder = new FrameDecoder({ onSpent: (arrival) => arrival.fill(0xee) })
+        const frames: Uint8Array[] = []
+        for (let at = 0; at < stream.byteLength;) {
+          const end = at + cuts.next().value
+          decoder.push(stream.slice(at, end))
+          at = end
+          frames.push(...decoder.frames())
+        }
+        expect(frames).toEqual(bodies)
+      }),
+      { numRuns: 200 }
+    )
+  })
+
+  it('tells of the arrivals of a large frame in their order, each as it came', () => {
+    const stream = prefixed(new Uint8Array(50_000).fill(5))
+    const arrivals = [0, 10_000, 20_000, 30_000, 40_000].map((at) => stream.slice(at, Math.min(at + 10_000, stream.byteLength)))
+    arrivals.push(stream.slice(50_000))
+    const spent: number[] = []
+    const decoder = new FrameDecoder({ onSpent: (arrival) => spent.push(arrivals.findIndex((each) => each === arrival)) })
+    expect(pushAll(decoder, arrivals).map((frame) => frame.byteLength)).toEqual([50_000])
+    expect(spent).toEqual([0, 1, 2, 3, 4, 5])
+  })
+
   it('gives a slice, not a copy, of a frame that lies within one arrival', () => {
     const arrival = hex('03 0a0b0c 02 0d0e')
     const frames = pushAll(new FrameDecoder(), [arrival])

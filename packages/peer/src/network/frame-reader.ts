@@ -2,6 +2,7 @@ import { asError } from '@shardswap/interface'
 import { FrameDecoder } from '@shardswap/protocol'
 import type { Stream } from '@libp2p/interface'
 import { openWindow } from './open-window.ts'
+import { spendCopied } from './spent-memory.ts'
 
 export interface FrameReaderPorts {
   /** Bytes arrived, of whole messages or parts of one; told after those messages. */
@@ -29,7 +30,7 @@ export class FrameReader {
   constructor(stream: Stream, ports: FrameReaderPorts) {
     this.#stream = stream
     this.#ports = ports
-    this.#decoder = new FrameDecoder()
+    this.#decoder = new FrameDecoder({ onSpent: spendCopied })
     stream.maxReadBufferLength = Math.max(stream.maxReadBufferLength, readBufferBytesMax)
     openWindow(stream)
     stream.addEventListener('close', this.#onClose)
@@ -60,12 +61,13 @@ export class FrameReader {
 
   readonly #onMessage = (event: { data: Uint8Array | (Iterable<Uint8Array> & { byteLength: number }) }): void => {
     this.#silent = false
+    const bytes = event.data.byteLength
     if (!this.#ended) {
       this.#decoder.push(event.data)
       this.#takeFrames()
     }
     // After the messages in them: what turned out to be mere talk is discounted before it is counted.
-    this.#ports.onBytes(event.data.byteLength)
+    this.#ports.onBytes(bytes)
   }
 
   #takeFrames(): void {

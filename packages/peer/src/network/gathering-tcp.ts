@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import type { MultiaddrConnection, Transport, Upgrader } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
+import { isCiphered, noteArrived, spendSent } from './spent-memory.ts'
 
 /** What is gathered leaves at once from so many bytes on: half of what one encrypted frame holds. */
 export const gatheredBytesMax = 32 * 1024
@@ -15,6 +16,11 @@ function isSocketConnection(connection: MultiaddrConnection | SocketConnection):
   return 'socket' in connection && connection.socket instanceof Socket && 'sendData' in connection
 }
 
+/** What failed may still be on its way. */
+function spendWritten(part: Uint8Array, error: Error | null | undefined): void {
+  if (error === null || error === undefined) spendSent(part)
+}
+
 /**
  * Lets what is written to a TCP connection in one turn of the event loop leave by one call of the system. The
  * transport makes a call of each part, and Noise gives the two bytes of a frame's length as a part of their own: a
@@ -25,6 +31,8 @@ function isSocketConnection(connection: MultiaddrConnection | SocketConnection):
 function gatherWrites<T extends MultiaddrConnection>(connection: T): T {
   if (!isSocketConnection(connection)) return connection
   const { socket } = connection
+  // Before libp2p's own listener, which deciphers within the call.
+  socket.prependListener('data', noteArrived)
   let release: NodeJS.Immediate | undefined
   const uncork = (): void => {
     clearImmediate(release)
@@ -39,7 +47,8 @@ function gatherWrites<T extends MultiaddrConnection>(connection: T): T {
         release = setImmediate(uncork)
       }
       sentBytes += part.byteLength
-      socket.write(part)
+      if (isCiphered(part)) socket.write(part, (error) => spendWritten(part, error))
+      else socket.write(part)
       if (socket.writableLength < gatheredBytesMax) continue
       uncork()
       // The system did not take all: its `drain` tells when to go on.

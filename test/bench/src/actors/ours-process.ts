@@ -30,15 +30,20 @@ async function addFile(work: FileWork): Promise<string> {
   return root
 }
 
-async function timeUnkept(session: Session, cids: readonly CID[]): Promise<Fetched> {
+/** CIDs as they are asked for: a kilobyte each, all of them at once would grow with the work. */
+function* parsed(texts: readonly string[]): Generator<CID> {
+  for (const text of texts) yield CID.parse(text)
+}
+
+async function timeUnkept(session: Session, cids: Iterable<CID>): Promise<Fetched> {
   return await timeStream(async function* () {
     for await (const block of session.getMany(cids)) yield block.bytes
   })
 }
 
-async function fetchBlocks(session: Session, work: BlocksWork, cids: readonly CID[]): Promise<Fetched> {
-  if (work.unkept === true) return await timeUnkept(session, cids)
-  return await timeBlocks(work, cids, async (cid) => await session.get(cid))
+async function fetchBlocks(session: Session, work: BlocksWork, texts: readonly string[]): Promise<Fetched> {
+  if (work.unkept === true) return await timeUnkept(session, parsed(texts))
+  return await timeBlocks(work, Array.from(parsed(texts)), async (cid) => await session.get(cid))
 }
 
 const actor: Actor = {
@@ -60,8 +65,8 @@ const actor: Actor = {
     const session = peer.createSession()
     try {
       const root = offer.root ?? ''
-      const cids = (offer.cids ?? []).map((cid) => CID.parse(cid))
-      const fetched = work.kind === 'file' ? await timeStream(() => cat(session, root)) : await fetchBlocks(session, work, cids)
+      const texts = offer.cids ?? []
+      const fetched = work.kind === 'file' ? await timeStream(() => cat(session, root)) : await fetchBlocks(session, work, texts)
       return { ...fetched, duplicateBytes: peer.stat().fetch.duplicateBytes }
     } finally {
       session.close()
