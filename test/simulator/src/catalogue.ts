@@ -11,13 +11,14 @@ import { manySessions, slowAndFast, twentyChildren } from './scenarios/sharing.t
 import { slowHonests } from './scenarios/slow-honest.ts'
 import { storm } from './scenarios/storm.ts'
 import { shortSessionsOf20, silent30, tailAtScale } from './scenarios/unreliable.ts'
-import { wans } from './scenarios/wan.ts'
+import { rememberedAndNew, wans } from './scenarios/wan.ts'
 
 /** Every scenario, in the order of `--list`. */
 export const scenarios: readonly Scenario[] = [
   ...goBenchmarks,
   ...slowHonests,
   ...wans,
+  rememberedAndNew,
   ...delays,
   twentyChildren,
   slowAndFast,

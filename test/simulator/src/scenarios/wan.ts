@@ -71,3 +71,41 @@ export const wans: readonly Scenario[] = [
     shareMin: 0.85
   })
 ]
+
+const warmingBlocks = 100
+const comeAtMs = 10_000
+const beginAtMs = 11_000
+
+/** Newcomers get 5 % of what a known peer can serve; of what it cannot, because its link is full, they get all. */
+export const rememberedAndNew: Scenario = {
+  name: 'remembered-and-new',
+  summary: `a provider that has delivered ${warmingBlocks} blocks before and three new ones, 20 MB/s each, 25 ms away; a file of 256 MiB`,
+  nodes: [
+    { name: 'known', count: 1, holds: () => true },
+    { name: 'new', count: 3, holds: () => true, isAway: true },
+    { name: 'reader', count: 1 }
+  ],
+  blocks: {
+    count: innerNodes + leaves + warmingBlocks,
+    bytes: (index) => (index === 0 ? rootBytes : index < innerNodes ? innerBytes : leafBytes),
+    innerNodes
+  },
+  link: (from) => ({ delayMs, bytesPerS: from === 'reader' ? 200_000_000 : fast }),
+  jobs: [
+    {
+      node: ['reader', 0],
+      pattern: { kind: 'batches', sizes: [1, 20] },
+      blocks: [innerNodes + leaves, innerNodes + leaves + warmingBlocks]
+    },
+    { node: ['reader', 0], pattern: { kind: 'file', levels, bytes: 64 * MiB }, blocks: [0, innerNodes + leaves], startMs: beginAtMs }
+  ],
+  events: (): WorldEvent[] => [0, 1, 2].map((place) => ({ atMs: comeAtMs, kind: 'join', node: ['new', place] })),
+  limitMs: 10 * 60 * 1000,
+  runs: { count: 3, because: 'each moves a thousand blocks, and seeds differ little' },
+  fields: (run) => {
+    const file = run.jobs.find(({ startMs }) => startMs >= beginAtMs)
+    return { linkShare: file === undefined ? NaN : file.bytes / ((file.endMs - file.startMs) / 1000) / (4 * fast) }
+  },
+  policies: ['shardswap', 'shardswap-no-backups', 'one-want-block', 'oracle'],
+  target: (ours) => [atLeast(ours, 'linkShare', 0.85), atMost(ours, 'duplicateShare', 0.005), atMost(ours, 'failed', 0)]
+}
