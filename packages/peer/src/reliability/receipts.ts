@@ -162,11 +162,13 @@ export class ReceiptStore {
     this.#changed.add(period)
   }
 
-  async #read({ key, bytes }: StoredSegment): Promise<SegmentContent | undefined> {
+  async #read(segment: StoredSegment): Promise<SegmentContent | undefined> {
+    const { key, bytes } = segment
     try {
       return readSegment(bytes ?? (await this.#get(key)))
     } catch (error) {
-      this.#log.error('the receipts under %s cannot be read - %e', key.toString(), asError(error))
+      // One that has left meanwhile, to make room, is nothing to speak of.
+      if (this.#segments.includes(segment)) this.#log.error('the receipts under %s cannot be read - %e', key.toString(), asError(error))
       return undefined
     }
   }
@@ -177,13 +179,19 @@ export class ReceiptStore {
 
   /** Begins a write, unless one is under way: what fills memory meanwhile is bounded there. */
   #store(isLast: boolean): void {
-    const datastore = this.#datastore
-    if (datastore === undefined || this.#isWriting) return
+    if (this.#datastore === undefined || this.#isWriting) return
+    let batch: Batch
+    try {
+      // Before anything is taken out of memory: one that is closed throws here.
+      batch = this.#datastore.batch()
+    } catch (error) {
+      this.#log.error('receipts cannot be stored - %e', asError(error))
+      return
+    }
     const nowMs = this.#nowMs()
     const settles = isLast || nowMs - this.#settledMs >= this.#limits.settleEveryMs
     const taken = this.#take(settles)
     if (taken.length === 0 && !(settles && this.#changed.size > 0)) return
-    const batch = datastore.batch()
     for (const { key, bytes } of taken) if (bytes !== undefined) batch.put(key, bytes)
     if (settles) this.#settle(nowMs, batch)
     for (const key of this.#overflow()) batch.delete(key)

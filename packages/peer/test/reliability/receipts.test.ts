@@ -256,6 +256,24 @@ describe('a datastore that fails', () => {
     await after.store.stop()
   })
 
+  it('at once, as one that is closed does, costs no more than what memory cannot hold', async () => {
+    const datastore = new MemoryDatastore()
+    const run = await new Run(datastore).start()
+    const batch = vi.spyOn(datastore, 'batch').mockImplementation(() => {
+      throw new Error('the database is closed')
+    })
+    run.fetch(60)
+    await run.pass(2000)
+    expect(run.log.errors).toHaveLength(2)
+    batch.mockRestore()
+    await run.pass(1000)
+    await run.store.stop()
+    const after = await new Run(datastore).start()
+    expect(after.report).toEqual(run.report)
+    expect(await after.receipts()).toHaveLength(60)
+    await after.store.stop()
+  })
+
   it('to read leaves what is there alone', async () => {
     const datastore = new MemoryDatastore()
     const queryKeys = vi.spyOn(datastore, 'queryKeys').mockImplementation(() => {

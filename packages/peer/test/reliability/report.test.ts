@@ -21,7 +21,7 @@ it('[P8][P9][P12] every want of a day has its receipt: blocks of peers that stay
   }
   expect(got).toBe(600)
   const absent = AbortSignal.timeout(300)
-  await expect(session.get(rawBlock('of nobody').cid, { signal: absent })).rejects.toThrow()
+  await expect(session.get(rawBlock('of nobody').cid, { signal: absent })).rejects.toMatchObject({ name: 'TimeoutError' })
   session.close()
   await client.stop()
 
