@@ -10,6 +10,8 @@ import { queueFactor, restFactor } from './weight.ts'
 const likelyHit = 0.25
 /** Draws that are thrown away before the choice falls back to looking at each candidate. */
 const drawsMax = 64
+/** A newcomer with less than this part of somebody vetted's score is worth no block while that one may have it. */
+const farLessPart = 0.25
 /** By so much more than foreseen the last peer may take: all others would wait for it, it for nobody. */
 const lateFactor = 1.25
 /** How old a survey of the rates may be; being late by as much does not matter. */
@@ -257,14 +259,16 @@ export class Candidates {
   }
 
   /**
-   * Only newcomers are known to have it, their share is used up, and somebody vetted will have answered in a moment:
-   * whoever is quickest to say HAVE must not have the first block of every session.
+   * Only newcomers are known to have it, their share is used up or they are worth far less, and somebody vetted will have
+   * answered in a moment: whoever is quickest to say HAVE must not have the first block of every session.
    */
   #awaitsVetted(block: BlockView, known: Known, nowMs: number): boolean {
     if (block.havesAsked === 0 || known.all.weight === 0 || known.vetted.weight > 0 || this.#tree.total(true) > 0) return false
-    if (this.#mayPickNewcomer()) return false
+    let scoreMax = 0
+    if (this.#mayPickNewcomer()) for (const { candidate } of known.open) scoreMax = Math.max(scoreMax, candidate.peer.score)
     for (const { phase, peer, sinceMs } of block.stances.values()) {
-      if (phase === 'have-asked' && peer.isVetted && nowMs - sinceMs < 2 * (peer.latencyMs ?? 0)) return true
+      if (phase !== 'have-asked' || !peer.isVetted || nowMs - sinceMs >= 2 * (peer.latencyMs ?? 0)) continue
+      if (farLessPart * peer.score > scoreMax) return true
     }
     return false
   }

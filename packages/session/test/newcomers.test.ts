@@ -11,13 +11,13 @@ function pick(choice: Choice): [name: string, isContested: boolean] {
 }
 
 /** A newcomer said HAVE, and somebody vetted was asked at 0. */
-function chooseEarly(mayPick: boolean, latencyMs: number | undefined, nowMs: number): Choice {
+function chooseEarly(mayPick: boolean, latencyMs: number | undefined, nowMs: number, score = 1): Choice {
   const candidates = new Candidates(limits, seeded(3), () => mayPick)
-  const young = peer('new')
+  const young = peer('new', { score })
   candidates.add(young, 1)
   const of = block(1)
   stand(of, young, 'have')
-  stand(of, peer('old', { isVetted: true, latencyMs }), 'have-asked')
+  stand(of, peer('old', { isVetted: true, latencyMs, score: 1 }), 'have-asked')
   of.havesAsked = 1
   return candidates.choose(of, rest, space, nowMs)
 }
@@ -69,6 +69,12 @@ describe('newcomers beside peers that are vetted', () => {
     expect(pick(chooseEarly(false, 50, 100))).toEqual(['new', false])
     expect(pick(chooseEarly(false, undefined, 0))).toEqual(['new', false])
     expect(pick(chooseEarly(true, 50, 0))).toEqual(['new', false])
+  })
+
+  it('wait so for somebody vetted in place of one that failed, though their share is not used up', () => {
+    expect(chooseEarly(true, 50, 99, 0.24).kind).toBe('nobody')
+    expect(pick(chooseEarly(true, 50, 100, 0.24))).toEqual(['new', false])
+    expect(pick(chooseEarly(true, 50, 99, 0.25))).toEqual(['new', false])
   })
 
   it('are all alike where nobody is vetted', () => {
