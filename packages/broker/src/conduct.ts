@@ -55,7 +55,8 @@ export class Conduct {
     const latencyMs = nowMs - copy.sinceMs
     const delivery = outcome === 'success' ? { latencyMs, bytes, queuedBytes: copy.queuedBytes } : undefined
     this.#reliability.settled(turnOf(copy), outcome, nowMs, delivery)
-    this.#learn(copy.peer, nowMs)
+    // A backup's is brought along with the next of its peer's own turns: when it is must not depend on others' failures (invariant 7).
+    if (copy.role === 'primary') this.#learn(copy.peer, nowMs)
   }
 
   /** The peer connected: how it stands, and whether it is shut out for what it did before. */

@@ -136,6 +136,11 @@ export class Reliability implements ReliabilityCore {
   standing(peer: PeerKey, nowMs: number): PeerStanding {
     this.#nowMs = nowMs
     this.#cohort.refresh(nowMs)
+    return this.#standingOf(peer, nowMs)
+  }
+
+  /** By the cohort's figures as they are: who only looks, or asks for a backup, must not change what primaries are picked by. */
+  #standingOf(peer: PeerKey, nowMs: number): PeerStanding {
     const record = this.#records.get(peer)
     if (record === undefined) return this.#unknownStanding(nowMs)
     if (record.standing === undefined || record.standingEpoch !== this.#cohort.epoch || nowMs >= record.standingUntilMs) {
@@ -178,14 +183,13 @@ export class Reliability implements ReliabilityCore {
   isFitForBackup(peer: PeerKey): boolean {
     const record = this.#records.get(peer)
     if (record === undefined) return this.#cohort.figures.vettedSuccess === undefined
-    return record.isConnected && isFit(this.standing(peer, this.#nowMs), this.#cohort.figures, this.limits)
+    return record.isConnected && isFit(this.#standingOf(peer, this.#nowMs), this.#cohort.figures, this.limits)
   }
 
   /** Every peer that is remembered, the greatest score first. */
   scores(nowMs: number): PeerScore[] {
-    this.#cohort.refresh(nowMs)
     const records = [...this.#records.all()]
-    const standings = records.map(({ peer }) => this.standing(peer, nowMs))
+    const standings = records.map(({ peer }) => this.#standingOf(peer, nowMs))
     const weights = records.map(({ isConnected, shutOutUntilMs }, at) => {
       return isConnected && shutOutUntilMs <= nowMs ? (standings[at] as PeerStanding).weight : 0
     })

@@ -12,7 +12,14 @@ const commands = [
   'many-sessions --policy shardswap --check --runs 1',
   'slow-honest --check --runs 1',
   'healthy --policy shardswap --check --runs 2',
-  'dead-peer --policy shardswap --check --runs 3'
+  'dead-peer --policy shardswap --check --runs 3',
+  'shares --check --runs 1',
+  'silent-30 --policy shardswap,oracle --check --runs 1',
+  'short-sessions --policy shardswap,one-want-block --check --runs 1',
+  'tail-at-scale --policy shardswap,shardswap-no-backups --check --runs 1',
+  'sybils --check --runs 1',
+  'whitewash --check --runs 1',
+  'overload --policy shardswap,shardswap-no-backups --check --runs 1'
 ]
 
 const usage = `Usage: pnpm simulate:check
