@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import type { CID } from '@shardswap/interface'
 import type { Peer } from '../../src/index.ts'
 import { absentFrom, cidOf } from './made-blocks.ts'
-import { idle, liveBytes, timers } from './measure.ts'
+import { idle, liveBytes, timers, timersLeft } from './measure.ts'
 import type { Outcome } from './scale-process.ts'
 import { fetcherAndProviders } from './session-works.ts'
 
@@ -52,7 +52,7 @@ export async function thirds(init: { gets: number; oneShot: boolean }): Promise<
     }
   }
   const held = await idle([fetcher, ...providers], recordsMax)
-  counts['timersLeft'] = timers() - timersBefore
+  counts['timersLeft'] = await timersLeft(timersBefore)
   for (const peer of [fetcher, ...providers]) await peer.stop()
   return { liveBytes: live, held, counts }
 }

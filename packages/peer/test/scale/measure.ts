@@ -19,6 +19,16 @@ export function timers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout' || name === 'Immediate').length
 }
 
+/** A timer for the deadline of a want that has ended comes once more, within the greatest deadline, and is not set again. */
+const timersEndWithinMs = 10_000
+
+/** How many more timers there are than before, once those have ended that end by themselves. */
+export async function timersLeft(before: number): Promise<number> {
+  const deadline = performance.now() + timersEndWithinMs
+  while (timers() > before && performance.now() < deadline) await sleep(50)
+  return timers() - before
+}
+
 /** What a peer holds that it should not hold when idle. */
 function held(peer: Peer, recordsMax: number): Partial<PeerGauges> {
   const mostOf = (name: string): number => (name === 'records' ? recordsMax : 0)

@@ -3,7 +3,7 @@ import type { CID } from '@shardswap/interface'
 import { createPeer, type Peer, type PeerInit, type Session } from '../../src/index.ts'
 import { connect } from '../support.ts'
 import { absentFrom, cidOf, cidsOf, MadeBlockstore } from './made-blocks.ts'
-import { idle, liveBytes, timers } from './measure.ts'
+import { idle, liveBytes, timers, timersLeft } from './measure.ts'
 import type { Outcome } from './scale-process.ts'
 
 /** One that fetches and keeps nothing, connected to `count` that have `blocks` made blocks. */
@@ -54,9 +54,9 @@ export async function bigSession(init: { wants: number; providers: number; churn
   session.close()
   const held = await idle([fetcher, ...providers])
   live.push(await liveBytes())
-  const timersLeft = timers() - base.timers
+  const left = await timersLeft(base.timers)
   await stopAll([fetcher, ...providers])
-  return { liveBytes: live, held, counts: { blocks, disconnects, duplicateBlocks, timersLeft } }
+  return { liveBytes: live, held, counts: { blocks, disconnects, duplicateBlocks, timersLeft: left } }
 }
 
 /** One session wants `wants` blocks at once, and gets them. Live bytes: before, and after each round. */
@@ -76,7 +76,7 @@ export async function allAtOnce(init: { wants: number; rounds: number }): Promis
     live.push(await liveBytes())
   }
   const held = await idle([fetcher, ...providers])
-  const counts = { blocks, timersLeft: timers() - timersBefore }
+  const counts = { blocks, timersLeft: await timersLeft(timersBefore) }
   await stopAll([fetcher, ...providers])
   return { liveBytes: live, held, counts }
 }
@@ -120,7 +120,7 @@ export async function manyPending(init: { wants: number; providers: number }): P
     standingMost,
     atPeersMost,
     standingAfter: Math.max(...standing()),
-    timersLeft: timers() - base.timers
+    timersLeft: await timersLeft(base.timers)
   }
   await stopAll([fetcher, ...providers])
   return { liveBytes: live, held, counts }
@@ -148,7 +148,7 @@ export async function sessionsAtOnce(init: { sessions: number; blocks: number; r
     live.push(await liveBytes())
   }
   const held = await idle([fetcher, ...providers])
-  const counts = { ended, blocks, timersLeft: timers() - timersBefore }
+  const counts = { ended, blocks, timersLeft: await timersLeft(timersBefore) }
   await stopAll([fetcher, ...providers])
   return { liveBytes: live, held, counts }
 }
@@ -172,7 +172,7 @@ export async function sessionsInTurn(init: { sessions: number; blocks: number })
     if (number % (init.sessions / 10) === 0) live.push(await liveBytes())
   }
   const held = await idle([fetcher, ...providers])
-  const counts = { blocks, timersLeft: timers() - timersBefore }
+  const counts = { blocks, timersLeft: await timersLeft(timersBefore) }
   await stopAll([fetcher, ...providers])
   return { liveBytes: live, held, counts }
 }
