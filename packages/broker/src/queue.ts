@@ -30,6 +30,7 @@ export class PeerQueue implements PeerView {
   /** What its score is worth in the draw, and whether it is vetted, as the reliability layer has it. */
   score = 1
   isVetted = false
+  isDoubtful = false
   /** Its place among the connected. */
   index = -1
   /** Its place among those that are vetted as well. */

@@ -55,7 +55,8 @@ export class Candidate {
     this.hit = hit
     this.#hitLong = hit
     this.#answers = hit > 0 ? 1 : 0
-    this.limit = limits.wantsInFlightStart
+    // Who failed most of what it was asked before begins where its timeouts had brought it (B15).
+    this.limit = peer.isDoubtful ? 1 : limits.wantsInFlightStart
     this.#limits = limits
     this.#newcomer = newcomerFactor(median)
   }

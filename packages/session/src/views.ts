@@ -8,6 +8,8 @@ export interface PeerView {
   readonly score: number
   /** Seen often enough, and good: others are newcomers. */
   readonly isVetted: boolean
+  /** Likelier to fail than not, by what it did before. */
+  readonly isDoubtful: boolean
   /** Smoothed, in milliseconds; undefined before the first answer. */
   readonly latencyMs: number | undefined
   /** When bytes last came from it. */

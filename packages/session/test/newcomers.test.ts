@@ -98,4 +98,16 @@ describe('newcomers beside peers that are vetted', () => {
     if (candidate !== undefined) candidates.refresh(candidate)
     for (let i = 0; i < 50; i++) expect(pick(candidates.choose(block(i), rest, space, 0))).toEqual(['first', true])
   })
+
+  it('[B11] [B15] [C4] begin with one want where they are likelier to fail than not, and grow from there with each block', () => {
+    const candidates = new Candidates(limits, seeded(3))
+    const fresh = candidates.add(peer('fresh'), 1)
+    const doubtful = candidates.add(peer('doubtful', { isDoubtful: true }), 1)
+    expect([fresh?.limit, doubtful?.limit]).toEqual([limits.wantsInFlightStart, 1])
+    const grown = Array.from({ length: 4 }, () => {
+      doubtful?.receive()
+      return doubtful?.limit
+    })
+    expect(grown).toEqual([2, 4, 8, 16])
+  })
 })

@@ -33,6 +33,7 @@ export function peer(name: string, changes: Partial<PeerView> = {}): TestPeer {
     supportsHave: true,
     score: 1,
     isVetted: false,
+    isDoubtful: false,
     latencyMs: undefined,
     lastBytesAtMs: Number.NEGATIVE_INFINITY,
     bytesPerMs: undefined,

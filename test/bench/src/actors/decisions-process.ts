@@ -40,6 +40,7 @@ function peerAt(i: number): PeerView {
     lastBytesAtMs,
     depth: (i % 10) / 20,
     isVetted: i % 2 === 0,
+    isDoubtful: false,
     hasHaveSpace: true,
     bytesPerMs: 1000,
     inFlightBytes: 0
