@@ -1,5 +1,5 @@
 /** What a peer's process is asked. Everything travels over IPC, so CIDs and addresses are text. */
-import type { FetchStat, LedgerStat, PeerFetchStat, PeerLimits, ServeLimits, ServeStat } from '@shardswap/peer'
+import type { FetchStat, LedgerStat, PeerFetchStat, PeerLimits, PeerScore, ServeLimits, ServeStat } from '@shardswap/peer'
 import type { AddedFile, BlocksSpec, FileSpec } from './content.ts'
 
 /** How a peer of a cluster is made. */
@@ -68,6 +68,8 @@ export interface PeerCommands {
   /** Aborts every fetch of a job; they reject with AbortError. */
   abort(job: string): Promise<void>
   stat(): Promise<StatReport>
+  /** `Peer.scores()`; what is not known is left out. */
+  scores(): Promise<readonly PeerScore[]>
   ledger(peer: string): Promise<(Omit<LedgerStat, 'wants'> & { readonly wants: readonly string[] }) | undefined>
   gauges(): Promise<ProcessGauges>
 }

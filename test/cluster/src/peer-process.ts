@@ -76,6 +76,7 @@ const commands: PeerCommands = {
     const { wantlist, ...stat } = peer.stat()
     return { ...stat, wantlist: wantlist.map(String) }
   },
+  scores: async () => peer.scores(),
   ledger: async (id) => {
     const ledger = peer.ledger(id)
     return ledger === undefined ? undefined : { ...ledger, wants: ledger.wants.map(String) }

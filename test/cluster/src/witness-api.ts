@@ -6,8 +6,8 @@ import type { WantsSeen } from './want-count.ts'
 export interface WitnessScript {
   /** To a want-have of what it offers; `have` by default. */
   readonly toHave?: 'have' | 'dont-have' | 'nothing'
-  /** To a want-block of what it offers; `block` by default. */
-  readonly toBlock?: 'block' | 'dont-have' | 'nothing'
+  /** To a want-block of what it offers; `block` by default. `corrupt`: the block with one bit of it flipped. */
+  readonly toBlock?: 'block' | 'corrupt' | 'dont-have' | 'nothing'
   /** Milliseconds before each block, one after another; 0 by default. */
   readonly blockEveryMs?: number
   /** After so many blocks to a client it sends no more of them. */

@@ -88,10 +88,17 @@ async function answerBlocks(client: Client): Promise<void> {
       await send(client.peer, { presences: [{ cid: due.entry.cid, presence: 'dont-have' }] })
     } else {
       client.answer(due.key, 'block')
-      await send(client.peer, { blocks: [offer.block] })
+      await send(client.peer, { blocks: [script.toBlock === 'corrupt' ? corrupted(offer.block) : offer.block] })
     }
   }
   answering.delete(client.peer)
+}
+
+/** The same block under the same CID, but for one bit. */
+function corrupted({ cid, bytes }: Block): Block {
+  const flipped = Uint8Array.from(bytes)
+  flipped[0] = (flipped[0] ?? 0) ^ 1
+  return { cid, bytes: flipped }
 }
 
 async function take(peer: string, frame: Uint8Array): Promise<void> {
