@@ -29,7 +29,6 @@ describe('[F50] many seeders', () => {
       expect(next).toBe(file.length)
       const { fetch } = peer.stat()
       expect(fetch.duplicateBytes).toBeLessThanOrEqual(0.05 * file.length * size)
-      // Pending: the issue on reliability adds backups; a losing one gets a CANCEL.
     }, 120_000)
   }
 })

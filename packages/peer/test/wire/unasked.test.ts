@@ -42,7 +42,9 @@ describe('blocks that nobody asked for', () => {
     expect(peer.stat().fetch.unaskedBlocks).toBe(1000)
     expect(peer.stat().fetch.blocks).toBe(0)
     for (const { cid } of [cancelled, ...pushed]) expect(await peer.has(cid)).toBe(false)
-    // Pending: the issue on reliability turns repeated abuse into a lower score.
+    const [score] = peer.scores()
+    expect(score).toMatchObject({ peer: pusher.id, score: 0, share: 0, counts: { hardFailures: 1 } })
+    expect(score?.shutOutMs).toBeGreaterThan(23.9 * 3_600_000)
   })
 
   it('[F41] corrupt blocks from a lone peer end in a clear error, after a few tries', async () => {
