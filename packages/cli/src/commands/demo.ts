@@ -61,7 +61,10 @@ function table({ providers, killed }: DemoResult): string {
 function verdict(result: DemoResult): string {
   const { bytes, seconds, contentMatches, duplicateBlocks, duplicateBytes } = result
   const speed = `${formatBytes(bytes)} in ${formatSeconds(seconds)}, ${formatRate(bytes, seconds)}`
-  const twice = duplicateBlocks === 0 ? 'no block came twice' : `${duplicateBlocks} blocks came twice (${formatBytes(duplicateBytes)})`
+  const twice =
+    duplicateBlocks === 0
+      ? 'no block came twice'
+      : `${duplicateBlocks} ${duplicateBlocks === 1 ? 'block' : 'blocks'} came twice (${formatBytes(duplicateBytes)})`
   return contentMatches ? `The copy matches bit for bit (SHA-256). ${speed}; ${twice}.` : `THE COPY DOES NOT MATCH. ${speed}; ${twice}.`
 }
 
