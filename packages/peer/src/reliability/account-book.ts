@@ -76,6 +76,6 @@ function accountReceipt({ key, closedMs, isContinued, turns, credited }: Receipt
 }
 
 /** A key holds its multihash, one character a byte. */
-function multihashText(key: BlockKey): string {
+export function multihashText(key: BlockKey): string {
   return base58btc.baseEncode(Uint8Array.from(key, (char) => char.charCodeAt(0)))
 }

@@ -1,30 +1,124 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { PeerKey } from '@shardswap/interface'
-import type { AccountBook, AccountReceipt } from './account-book.ts'
-import type { OwnAccount, OwnReceipt, OwnReceiptTurn } from './types.ts'
+import type { Receipt } from '@shardswap/reliability'
+import { type AccountBook, multihashText } from './account-book.ts'
+import type { ReceiptStore } from './receipts.ts'
+import type { OwnAccount, OwnReceipt, OwnReceipts, OwnReceiptTurn } from './types.ts'
 
-/** Of receipts in the datastore so many bytes are looked through for one answer, the newest: some 100,000 receipts. */
+/** Of receipts in the datastore so many bytes are looked through for one answer, the newest: some 60,000 receipts. */
 const searchedBytesMax = 4 * 1024 * 1024
+/** What was found last is kept so long, for whoever asks for the rest of it. */
+const foundForMs = 30_000
+/** Searches that wait for their turn; more are refused. */
+const receiptSearchesMax = 8
+/** A search is followed by a pause of so many times its length: together they take a tenth of the time, whoever asks. */
+const pausePerSearch = 9
+/** Receipts looked at before others have a turn. */
+const receiptsPerTurn = 256
 
-/** A peer's row in the account of a period, the present one where none is named, and its receipts that are still there. */
-export async function accountOf(
-  book: AccountBook,
-  peer: PeerKey,
-  period?: string
-): Promise<{ readonly account: OwnAccount | undefined; readonly receipts: readonly OwnReceipt[] }> {
-  const report = book.report(period)
-  const row = report?.rows.find((each) => each.peer === peer)
-  // Who was never asked for anything costs no search.
-  if (report === undefined || row === undefined) return { account: undefined, receipts: [] }
-  const { attempted, successful, rewardable, primaryTurns, backupTurns } = row
-  const receipts: OwnReceipt[] = []
-  for await (const receipt of book.receipts({ period: report.period, peer, bytesMax: searchedBytesMax })) {
-    receipts.push(ownReceipt(receipt, peer))
+export interface OwnLinePorts {
+  readonly book: AccountBook
+  readonly receipts: Pick<ReceiptStore, 'receipts'>
+  readonly nowMs: () => number
+}
+
+interface Found {
+  readonly peer: PeerKey
+  readonly period: string
+  readonly atMs: number
+  readonly receipts: readonly Receipt[]
+}
+
+/** Peers' own rows and receipts. Looking for receipts costs time, and peers ask when they like: one search at a time, with pauses. */
+export class OwnAccounts {
+  readonly #ports: OwnLinePorts
+  readonly #stopping = new AbortController()
+  #last: Found | undefined
+  #forget: NodeJS.Timeout | undefined
+  #searches: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+  /** How long the last search took. */
+  #tookMs = 0
+
+  constructor(ports: OwnLinePorts) {
+    this.#ports = ports
   }
-  return { account: { period: report.period, attempted, successful, rewardable, primaryTurns, backupTurns }, receipts }
+
+  /**
+   * A peer's row in the account of a period, the present one where none is named, and its receipts that are still there.
+   * Rejects where too many ask.
+   */
+  async of(peer: PeerKey, period?: string): Promise<{ readonly account: OwnAccount | undefined; readonly receipts: OwnReceipts }> {
+    const report = this.#ports.book.report(period)
+    const row = report?.rows.find((each) => each.peer === peer)
+    // Who was never asked for anything costs no search.
+    if (report === undefined || row === undefined) return { account: undefined, receipts: { length: 0, at: () => undefined } }
+    const { attempted, successful, rewardable, primaryTurns, backupTurns } = row
+    const found = await this.#find(peer, report.period)
+    return {
+      account: { period: report.period, attempted, successful, rewardable, primaryTurns, backupTurns },
+      receipts: { length: found.length, at: (index) => ownReceipt(found[index], peer) }
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error('the peer was stopped'))
+    clearTimeout(this.#forget)
+    this.#last = undefined
+  }
+
+  async #find(peer: PeerKey, period: string): Promise<readonly Receipt[]> {
+    const known = this.#known(peer, period)
+    if (known !== undefined) return known
+    if (this.#waiting >= receiptSearchesMax) throw new Error('too many ask for their receipts')
+    this.#waiting += 1
+    const search = this.#searches.then(async () => this.#known(peer, period) ?? (await this.#search(peer, period)))
+    this.#searches = search.then(
+      async () => await this.#pause(),
+      () => undefined
+    )
+    try {
+      return await search
+    } finally {
+      this.#waiting -= 1
+    }
+  }
+
+  #known(peer: PeerKey, period: string): readonly Receipt[] | undefined {
+    const last = this.#last
+    const isIt = last?.peer === peer && last.period === period && this.#ports.nowMs() - last.atMs < foundForMs
+    return isIt ? last.receipts : undefined
+  }
+
+  async #search(peer: PeerKey, period: string): Promise<readonly Receipt[]> {
+    const { nowMs, receipts } = this.#ports
+    const sinceMs = nowMs()
+    const found: Receipt[] = []
+    let looked = 0
+    for await (const receipt of receipts.receipts(period, searchedBytesMax)) {
+      this.#stopping.signal.throwIfAborted()
+      if (receipt.turns.some((turn) => turn.peer === peer)) found.push(receipt)
+      if (++looked % receiptsPerTurn === 0) await nextTurn()
+    }
+    this.#last = { peer, period, atMs: nowMs(), receipts: found }
+    clearTimeout(this.#forget)
+    this.#forget = setTimeout(() => (this.#last = undefined), foundForMs)
+    this.#forget.unref()
+    this.#tookMs = nowMs() - sinceMs
+    return found
+  }
+
+  async #pause(): Promise<void> {
+    const pauseMs = pausePerSearch * this.#tookMs
+    this.#tookMs = 0
+    await sleep(pauseMs, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => undefined)
+  }
 }
 
 /** A receipt as one of its peers may see it: others have numbers. */
-function ownReceipt({ multihash, closedMs, isContinued, turns, credited }: AccountReceipt, peer: PeerKey): OwnReceipt {
+function ownReceipt(receipt: Receipt | undefined, peer: PeerKey): OwnReceipt | undefined {
+  if (receipt === undefined) return undefined
+  const { key, closedMs, isContinued, turns, credited } = receipt
   const others: PeerKey[] = []
   const whoIs = (each: PeerKey): OwnReceiptTurn['who'] => {
     if (each === peer) return 'you'
@@ -32,10 +126,10 @@ function ownReceipt({ multihash, closedMs, isContinued, turns, credited }: Accou
     return others.indexOf(each) + 1
   }
   return {
-    multihash,
+    multihash: multihashText(key),
     closedMs,
     isContinued,
     turns: turns.map((turn) => ({ who: whoIs(turn.peer), role: turn.role, outcome: turn.outcome, rank: turn.rank })),
-    credited
+    credited: credited ?? null
   }
 }

@@ -5,7 +5,7 @@ import { type PeerScore, Reliability, type ReliabilityInit, type RememberedPeers
 import type { Datastore } from 'interface-datastore'
 import { type KeptState, keptState } from './kept-state.ts'
 import { type AccountBook, accountBook } from './account-book.ts'
-import { accountOf } from './own-line.ts'
+import { OwnAccounts } from './own-line.ts'
 import { ReceiptStore } from './receipts.ts'
 import { RecordStore } from './record-store.ts'
 import type { LineSource, OwnLine } from './types.ts'
@@ -31,6 +31,7 @@ export class PeerRecords implements LineSource {
   /** The accounts with their receipts, those in the datastore among them. */
   readonly book: AccountBook
   readonly #receipts: ReceiptStore
+  readonly #own: OwnAccounts
   readonly #init: PeerRecordsInit
   readonly #store: RecordStore | undefined
   /** Makes a time of the core the wall's, as it was set when we began. */
@@ -48,6 +49,7 @@ export class PeerRecords implements LineSource {
     this.#init = init
     this.#receipts = stores.receipts
     this.book = accountBook(core.accounts, stores.receipts, init.nowMs)
+    this.#own = new OwnAccounts({ book: this.book, receipts: stores.receipts, nowMs: init.nowMs })
     this.#toWallMs = times.wallMs - times.nowMs
     this.core = core
     this.#store = stores.records
@@ -80,6 +82,7 @@ export class PeerRecords implements LineSource {
 
   /** Writes for the last time. */
   async stop(): Promise<void> {
+    this.#own.stop()
     if (!this.#started) return
     this.#started = false
     clearTimeout(this.#timer)
@@ -97,7 +100,7 @@ export class PeerRecords implements LineSource {
 
   async line(peer: PeerKey, period: string | undefined): Promise<OwnLine> {
     const score = this.scores().find((each) => each.peer === peer)
-    return { score, ...(await accountOf(this.book, peer, period)) }
+    return { score, ...(await this.#own.of(peer, period)) }
   }
 
   get #everyMs(): number {

@@ -3,7 +3,7 @@ import type { PeerId, PrivateKey, Record as SignedRecord } from '@libp2p/interfa
 import { peerIdFromPublicKey } from '@libp2p/peer-id'
 import { RecordEnvelope } from '@libp2p/peer-record'
 import { statementOf } from './statement-shape.ts'
-import type { LineSource, ScoreStatement } from './types.ts'
+import type { LineSource, OwnReceipt, ScoreStatement } from './types.ts'
 
 /** What the signature is made for: nothing that was signed for another purpose passes for a statement. */
 const domain = 'shardswap-scores'
@@ -29,10 +29,10 @@ export interface StatementInit {
 export async function statementAbout(source: LineSource, init: StatementInit): Promise<ScoreStatement> {
   const { by, about, period, from = 0, atMs, bytesMax } = init
   const { score, account, receipts } = await source.line(peerKey(about), period)
-  const fitting: (typeof receipts)[number][] = []
+  const fitting: OwnReceipt[] = []
   let left = bytesMax - headBytesMax
   for (let at = from; at < receipts.length; at++) {
-    const receipt = receipts[at] as (typeof receipts)[number]
+    const receipt = receipts.at(at) as OwnReceipt
     // All of it is ASCII: a character is a byte. One more for the comma.
     left -= JSON.stringify(receipt).length + 1
     if (left < 0) break

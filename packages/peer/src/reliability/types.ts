@@ -72,7 +72,13 @@ export interface OwnScoreOptions extends AbortOptions {
 export interface OwnLine {
   readonly score: PeerScore | undefined
   readonly account: OwnAccount | undefined
-  readonly receipts: readonly OwnReceipt[]
+  readonly receipts: OwnReceipts
+}
+
+/** Receipts, each worded when it is asked for. */
+export interface OwnReceipts {
+  readonly length: number
+  at(index: number): OwnReceipt | undefined
 }
 
 /** Where the lines of peers come from. */
