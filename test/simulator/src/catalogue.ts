@@ -10,7 +10,7 @@ import { shares } from './scenarios/shares.ts'
 import { manySessions, slowAndFast, twentyChildren } from './scenarios/sharing.ts'
 import { slowHonests } from './scenarios/slow-honest.ts'
 import { storm } from './scenarios/storm.ts'
-import { shortSessionsOf20, silent30, tailAtScale } from './scenarios/unreliable.ts'
+import { halfBad, shortSessionsOf20, silent30, tailAtScale } from './scenarios/unreliable.ts'
 import { rememberedAndNew, wans } from './scenarios/wan.ts'
 
 /** Every scenario, in the order of `--list`. */
@@ -28,6 +28,7 @@ export const scenarios: readonly Scenario[] = [
   shares,
   silent30,
   shortSessionsOf20,
+  halfBad,
   tailAtScale,
   ...sybilFamily,
   whitewash,

@@ -72,6 +72,35 @@ export const shortSessionsOf20: Scenario = {
   ]
 }
 
+/** Who fails now and then is harder to tell from the good ones, and worth something all the same. */
+export const halfBad: Scenario = {
+  ...shortSessionsOf20,
+  name: 'half-bad',
+  summary: `as short-sessions, but of 20 peers 6 send half of what they are asked`,
+  nodes: [
+    { name: 'good', count: peers - badPeers, holds: () => true },
+    {
+      name: 'bad',
+      count: badPeers,
+      holds: () => true,
+      answerMs: {
+        mixture: [
+          { weight: 1, of: 0 },
+          { weight: 1, of: Infinity }
+        ]
+      }
+    },
+    { name: 'reader', count: 1 }
+  ],
+  policies: ['shardswap', 'shardswap-no-backups', 'shardswap-no-scores', 'shardswap-linear', 'one-want-block'],
+  target: (ours, all) => [
+    timesBetter(ours, all, 'one-want-block', 'p99Ms', 1.7),
+    timesAtMost(ours, all, 'one-want-block', 'wantBlocksPerBlock', 1),
+    ...forecasts(ours),
+    atMost(ours, 'failed', 0)
+  ]
+}
+
 const servers = 100
 const keys = 1000
 const reads = 30
