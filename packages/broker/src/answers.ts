@@ -1,5 +1,5 @@
 import type { Outcome } from '@shardswap/reliability'
-import type { Copy, Member } from './blocks.ts'
+import type { Copy } from './blocks.ts'
 import { clearRemote, moveCopy } from './copies.ts'
 import type { Parts } from './parts.ts'
 import type { PeerQueue } from './queue.ts'
@@ -53,7 +53,7 @@ export class Answers {
     const { peer, wanted } = copy
     this.#parts.conduct.settle(copy, outcome, nowMs)
     // What a backup did is no matter of the session's (P7).
-    if (copy.role === 'primary') (copy.owner as Member).session.timedOut(wanted.key, peer.key, copy.sinceMs, nowMs)
+    if (copy.role === 'primary') copy.owner?.session.timedOut(wanted.key, peer.key, copy.sinceMs, nowMs)
     copy.failed = true
     moveCopy(copy, { phase: 'timed-out', restMs: this.restMs(peer) }, this.#parts.inFlight, nowMs)
   }

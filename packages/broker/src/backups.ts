@@ -101,9 +101,18 @@ export class Backups {
     this.#grace.delete(wanted)
   }
 
-  /** The session ends: its primaries get no more time. */
-  graceOf(member: Member): Wanted[] {
-    return Array.from(this.#grace).filter((wanted) => [...wanted.stances.values()].some(({ owner }) => owner === member))
+  /**
+   * The session ends, and its primaries have the rest of their time all the same: who is silent would else never be
+   * found out in sessions that are shorter than its deadline. Nobody is told of what becomes of them but the layer.
+   */
+  orphan(member: Member): void {
+    for (const { stances } of this.#grace) {
+      for (const copy of stances.values()) {
+        if (copy.owner !== member) continue
+        if (copy.phase === 'in-flight' && copy.role === 'primary') member.session.freedBlock(copy.peer.key)
+        copy.owner = undefined
+      }
+    }
   }
 
   /** A block is wanted again whose primary has time left: what is in flight is the new session's (B19). */

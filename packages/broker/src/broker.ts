@@ -112,7 +112,7 @@ export class Broker implements ExchangeCore {
     const member = this.#sessions.get(id)
     if (member === undefined) return
     for (const key of Array.from(member.session.keys())) this.#leaveWant(member, key, nowMs)
-    for (const wanted of this.#backups.graceOf(member)) this.#endBlock(wanted, undefined, nowMs)
+    this.#backups.orphan(member)
     this.#lines.leave(member)
     this.#awake.delete(member)
     this.#sessions.delete(id)
@@ -392,8 +392,7 @@ export class Broker implements ExchangeCore {
       return
     }
     if (phase === 'in-flight') {
-      const owner = copy.owner as Member
-      for (const counters of [this.#total, peer.figures, owner.figures]) counters.timeouts += 1
+      for (const counters of [this.#total, peer.figures, copy.owner?.figures]) if (counters !== undefined) counters.timeouts += 1
       this.#commands.push({ type: 'timed-out', peer: peer.key, cid: wanted.cid, key: wanted.key })
       this.#outbox.cancel(copy, nowMs)
       this.#answers.fail(copy, copy.promised ? 'silence' : 'timeout', nowMs)
@@ -458,7 +457,7 @@ export class Broker implements ExchangeCore {
   /** A peer is gone, or gets no more wants: its copies end, and sessions look for others. */
   #forsake(queue: PeerQueue, outcome: Outcome, nowMs: number): void {
     for (const copy of queue.copies.values()) {
-      this.#conduct.settle(copy, outcome, nowMs)
+      this.#conduct.settle(copy, copy.owner === undefined ? 'withdrawn' : outcome, nowMs)
       dropCopy(copy, this.#inFlight)
       for (const { session } of copy.wanted.members) session.changed(copy.wanted.key)
       this.#sweep(copy.wanted, nowMs)

@@ -86,7 +86,7 @@ export interface SessionFigures {
   readonly figures: Figures
 }
 
-/** Sizes of what is held. All but `peers` are 0 once every session has ended. */
+/** Sizes of what is held. All but `peers` are 0 once every session has ended and the primaries whose backups were quicker have had their time (P6). */
 export interface Gauges {
   readonly peers: number
   readonly sessions: number

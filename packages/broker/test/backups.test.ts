@@ -119,9 +119,8 @@ describe('backups', () => {
     expect(broker.gauges().records).toBe(broker.session(0)?.knownPeers)
   })
 
-  it('[P6] ends that time with the session, with the connection, and with DONT_HAVE', () => {
+  it('[P6] ends that time with the connection and with DONT_HAVE', () => {
     const ends: readonly [string, (made: Scene & { first: typeof A }) => void][] = [
-      ['withdrawn', ({ broker }) => broker.closeSession(0, 200)],
       ['reset', ({ broker, first }) => broker.disconnectPeer(first, 200)],
       ['denied', ({ broker, first }) => broker.receivePresence(first, at(1).key, 'dont-have', 200)]
     ]
@@ -133,6 +132,35 @@ describe('backups', () => {
       made.broker.decide(200)
       expect(made.told.slice(2)).toEqual([`${outcome} primary 1 ${made.first}`, 'ended 1'])
       expect([made.broker.gauges().inFlight, made.broker.gauges().wants]).toEqual([0, 0])
+    }
+  })
+
+  it('[P6] leaves the primary its time when the session ends, and with it nothing but that', () => {
+    const ends: readonly [string, (made: Scene & { first: typeof A }) => void][] = [
+      ['success', ({ deliver, first }) => expect(deliver(1, first, 210)).toBe('duplicate')],
+      ['timeout', ({ broker }) => broker.tick(100_000)],
+      // That it leaves after all is over is nothing against it.
+      ['withdrawn', ({ broker, first }) => broker.disconnectPeer(first, 210)]
+    ]
+    for (const [outcome, end] of ends) {
+      const made = backedUp()
+      const { broker, first, second, told, deliver } = made
+      deliver(1, second, 150)
+      broker.closeSession(0, 200)
+      expect(cancels(broker.decide(200))).toEqual([])
+      expect([broker.gauges().sessions, broker.gauges().wants, broker.gauges().inFlight]).toEqual([0, 0, 1])
+      end(made)
+      broker.tick(200_000)
+      expect(told.slice(2)).toEqual([`${outcome} primary 1 ${first}`, 'ended 1'])
+      const { sessions, wants, inFlight, inFlightBytes, records } = broker.gauges()
+      expect({ sessions, wants, inFlight, inFlightBytes, records }).toEqual({
+        sessions: 0,
+        wants: 0,
+        inFlight: 0,
+        inFlightBytes: 0,
+        records: 0
+      })
+      expect(broker.wakeAtMs()).toBeUndefined()
     }
   })
 

@@ -36,6 +36,13 @@ export class Judge implements ReliabilityCore {
     return this.#open.size
   }
 
+  /** Primaries in flight for what nobody wants any more: their backups were quicker, and they have their time (P6). */
+  unwanted(isWanted: (key: BlockKey) => boolean): number {
+    let count = 0
+    for (const { key, role } of this.#open.values()) if (role === 'primary' && !isWanted(key)) count += 1
+    return count
+  }
+
   peerConnected(peer: PeerKey, nowMs: number): void {
     this.#inner?.peerConnected(peer, nowMs)
   }
