@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import { runCanary } from './canary.ts'
 import { namesLike, scenarios, scenariosCalled } from './catalogue.ts'
 import { RunFailure } from './checkers/violation.ts'
-import type { Policy } from './policy.ts'
-import { policies } from './registry.ts'
+import type { Policy, Settings } from './policy.ts'
+import { isLimit, policies } from './registry.ts'
 import { familyJsonOf, jsonOf, linesOf } from './report.ts'
 import type { Scenario } from './scenario.ts'
 import { canaryWorld } from './scenarios/canary.ts'
@@ -16,6 +16,7 @@ pnpm simulate --list               name the scenarios and policies
 SCENARIO is a scenario or a family of them; of a name with a slash the part behind it will do.
   --policy A,B   policies to run, by name; "all" for every one [shardswap, or what the scenario compares]
   --deadlines D  "own" for those of each policy, or "ours" for the same ones for all [own]
+  --set A=X,B=Y  limits of ours (docs/limits.md) to try out, in place of the defaults
   --seed N       the first seed [1]
   --runs N       how many seeds [10, or what the scenario says; 1 with --seed]
   --json         one JSON object as the last line
@@ -26,6 +27,7 @@ Examples:
   pnpm simulate twenty-children
   pnpm simulate go-benchmarks --check --json
   pnpm simulate storm --policy shardswap --seed 17
+  pnpm simulate half-bad --set successPower=1
 
 The same scenario, policy and seed give the same run, byte for byte; the hash of its trace is printed.
 Exit codes: 0 done, 1 a rule was broken or a target missed, 2 wrong usage.`
@@ -45,6 +47,7 @@ class UsageError extends Error {
 const optionTypes = {
   policy: { type: 'string' },
   deadlines: { type: 'string', default: 'own' },
+  set: { type: 'string' },
   seed: { type: 'string' },
   runs: { type: 'string' },
   json: { type: 'boolean', default: false },
@@ -84,25 +87,17 @@ async function execute(args: readonly string[], output: Output): Promise<number>
   if (runs === 0) throw new UsageError('--runs must be at least 1')
   const { deadlines } = values
   if (deadlines !== 'own' && deadlines !== 'ours') throw new UsageError(`--deadlines must be own or ours, not "${deadlines}"`)
+  const settings = settingsOf(values.set)
+  const changed = (policy: Policy): Policy => withOptions(policy, deadlines, settings)
   if (name === 'canary') {
     if (runs !== undefined && runs > 1) throw new UsageError('the canary runs once: give it a --seed')
-    return canary(
-      policiesFor(canaryWorld, values.policy).map((policy) => withDeadlines(policy, deadlines)),
-      seed,
-      values.json,
-      output
-    )
+    return canary(policiesFor(canaryWorld, values.policy).map(changed), seed, values.json, output)
   }
   const chosen = scenariosCalled(name)
   if (chosen.length === 0) throw new UsageError(`no scenario is called "${name}"${alternatives(namesLike(name))}`)
   const simulations: Simulation[] = []
   for (const scenario of chosen) {
-    const simulation = simulated(
-      scenario,
-      policiesFor(scenario, values.policy).map((policy) => withDeadlines(policy, deadlines)),
-      seedsOf(scenario, seed, runs),
-      output
-    )
+    const simulation = simulated(scenario, policiesFor(scenario, values.policy).map(changed), seedsOf(scenario, seed, runs), output)
     if (simulation !== undefined) simulations.push(simulation)
     // The runs take no turn of the event loop, in which it is noticed that nobody reads any more.
     await setImmediate()
@@ -156,9 +151,20 @@ function policiesCalled(names: string): Policy[] {
   })
 }
 
-/** So that choice and timeouts are told apart. */
-function withDeadlines(policy: Policy, deadlines: 'own' | 'ours'): Policy {
-  return { ...policy, create: (options) => policy.create({ ...options, deadlines }) }
+/** The same deadlines for all, so that choice and timeouts are told apart; and limits to be tried out. */
+function withOptions(policy: Policy, deadlines: 'own' | 'ours', settings: Settings): Policy {
+  return { ...policy, create: (options) => policy.create({ ...options, deadlines, settings }) }
+}
+
+function settingsOf(text: string | undefined): Settings {
+  if (text === undefined) return {}
+  const pairs = text.split(',').map((pair): [string, number] => {
+    const [name = '', value = '', ...more] = pair.split('=')
+    if (value === '' || more.length > 0 || !Number.isFinite(Number(value))) throw new UsageError(`--set takes NAME=NUMBER, not "${pair}"`)
+    if (!isLimit(name)) throw new UsageError(`no limit is called "${name}"`)
+    return [name, Number(value)]
+  })
+  return Object.fromEntries(pairs)
 }
 
 function wholeNumber(name: string, text: string | undefined, max: number): number | undefined {

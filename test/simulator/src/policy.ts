@@ -37,6 +37,8 @@ export interface World {
   deliveryMs(peer: PeerKey, bytes: number): number
 }
 
+export type Settings = Readonly<Record<string, number>>
+
 export interface PolicyOptions {
   /** The node that the core is for. */
   readonly self: PeerKey
@@ -47,6 +49,8 @@ export interface PolicyOptions {
   readonly judge?: ((layer: Layer) => ReliabilityCore) | undefined
   /** Those of the policy itself, or those of ours for all, so that choice and timeouts are told apart; its own where this is left out. */
   readonly deadlines?: 'own' | 'ours' | undefined
+  /** Limits of ours to be tried out, by name, in place of the defaults. */
+  readonly settings?: Settings | undefined
   /** Message queues of all nodes that live in one process, as in go-bitswap's benchmarks; the node's own where this is left out. */
   readonly queuesInProcess?: number | undefined
 }

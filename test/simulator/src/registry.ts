@@ -1,11 +1,23 @@
-import { createExchangeCore, type PeerLimits } from '@shardswap/peer'
-import { Reliability, type ReliabilityLimits } from '@shardswap/reliability'
+import { createExchangeCore, defaultLimits, type PeerLimits } from '@shardswap/peer'
+import { defaultBudgetLimits, defaultReliabilityLimits, Reliability, type ReliabilityLimits } from '@shardswap/reliability'
 import type { BackupBudget } from './checkers/paid.ts'
 import { baselines } from './policies/index.ts'
-import type { Policy } from './policy.ts'
+import type { Policy, Settings } from './policy.ts'
 
 /** 5 % of the want-blocks in turn, of which 20 may be saved up (C5). */
 const budget: BackupBudget = { share: 0.05, besides: 20 }
+
+const defaults = [defaultLimits, defaultReliabilityLimits, defaultBudgetLimits]
+
+/** Whether a limit of ours is called so. */
+export function isLimit(name: string): boolean {
+  return defaults.some((limits) => Object.hasOwn(limits, name))
+}
+
+/** Of the settings those that are named among these limits. */
+function among(settings: Settings, limits: object): Settings {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(limits, name)))
+}
 
 interface Variant {
   readonly limits?: Partial<PeerLimits>
@@ -18,9 +30,15 @@ function variant(name: string, summary: string, { limits, reliability, hasBackup
     name,
     summary,
     ...(hasBackups ? { backups: budget } : {}),
-    create: ({ self, random, judge }) => {
-      const layer = new Reliability({ wallMs: 0, nowMs: 0, limits: reliability })
-      return createExchangeCore({ self, random, limits: limits ?? {}, reliability: judge?.(layer) ?? layer, backups: hasBackups })
+    create: ({ self, random, judge, settings = {} }) => {
+      const layer = new Reliability({
+        wallMs: 0,
+        nowMs: 0,
+        limits: { ...reliability, ...among(settings, defaultReliabilityLimits) },
+        budgetLimits: among(settings, defaultBudgetLimits)
+      })
+      const core = { self, random, reliability: judge?.(layer) ?? layer, backups: hasBackups }
+      return createExchangeCore({ ...core, limits: { ...limits, ...among(settings, defaultLimits) } })
     }
   }
 }
