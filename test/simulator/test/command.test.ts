@@ -35,6 +35,9 @@ describe('pnpm simulate', () => {
       [['canary', '--runs', '0'], '--runs must be at least 1'],
       [['canary', '--runs', '2'], 'the canary runs once'],
       [['canary', '--deadlines', 'none'], '--deadlines must be own or ours'],
+      [['twenty-children', '--set', 'successPower'], '--set takes NAME=NUMBER, not "successPower"'],
+      [['twenty-children', '--set', 'successPower=high'], '--set takes NAME=NUMBER'],
+      [['twenty-children', '--set', 'power=1'], 'no limit is called "power"'],
       [['twenty-children', '--fast'], '--fast']
     ]
     for (const [args, message] of cases) {
@@ -52,6 +55,17 @@ describe('pnpm simulate', () => {
       expect(out.some((line) => line.trim().startsWith(name))).toBe(true)
     }
     expect(await simulate('--help')).toMatchObject({ code: 0, error: '' })
+  })
+
+  it('tries limits of ours out: of the broker, the layer and its budget', async () => {
+    const seconds = async (...args: string[]): Promise<unknown> => {
+      const { code, out } = await simulate('silent-30', '--policy', 'shardswap', '--seed', '3', '--json', ...args)
+      expect(code).toBe(0)
+      return (json(out).policies as Record<string, Record<string, unknown>>).shardswap?.seconds
+    }
+    const usual = await seconds()
+    for (const setting of ['timeoutMinMs=2000', 'successPower=1', 'backupShare=0']) expect(await seconds('--set', setting)).not.toBe(usual)
+    expect(await seconds('--set', 'backupShare=0.05')).toBe(usual)
   })
 
   it('gives one scenario as one object, on the last line', async () => {

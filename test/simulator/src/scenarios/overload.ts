@@ -33,12 +33,21 @@ function arrivals(random: SeededRandom): Job[] {
   })
 }
 
-/** More is asked than there is: what is asked twice is taken from somebody. */
+/**
+ * More is asked than there is: what is asked twice is taken from somebody. Answers take now long, now short, so that
+ * there is always one that seems late.
+ */
 export const overload: Scenario = {
   name: 'overload',
   summary: `${servers} servers of 2 MB/s, ${readers} readers that ask ${offered} times as much, in sessions of ${sessionBlocks} blocks that wait 4 s`,
   nodes: [
-    { name: 'server', count: servers, holds: () => true, uplinkBytesPerS: serverBytesPerS },
+    {
+      name: 'server',
+      count: servers,
+      holds: () => true,
+      uplinkBytesPerS: serverBytesPerS,
+      answerMs: { logNormal: { median: 20, sigma: 1 } }
+    },
     { name: 'reader', count: readers }
   ],
   blocks: { count: sessions * sessionBlocks, bytes: blockBytes },
