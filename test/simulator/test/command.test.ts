@@ -16,6 +16,13 @@ function json(out: readonly string[]): Record<string, unknown> {
   return JSON.parse(out.at(-1) ?? '') as Record<string, unknown>
 }
 
+/** How long ours takes for `silent-30`, on the virtual clock. */
+async function secondsOf(...args: string[]): Promise<unknown> {
+  const { code, out } = await simulate('silent-30', '--policy', 'shardswap', '--seed', '3', '--json', ...args)
+  expect(code).toBe(0)
+  return (json(out).policies as Record<string, Record<string, unknown>>).shardswap?.seconds
+}
+
 describe('pnpm simulate', () => {
   it('tells what is wrong with its words, and how they go', async () => {
     const cases: [string[], string][] = [
@@ -58,14 +65,10 @@ describe('pnpm simulate', () => {
   })
 
   it('tries limits of ours out: of the broker, the layer and its budget', async () => {
-    const seconds = async (...args: string[]): Promise<unknown> => {
-      const { code, out } = await simulate('silent-30', '--policy', 'shardswap', '--seed', '3', '--json', ...args)
-      expect(code).toBe(0)
-      return (json(out).policies as Record<string, Record<string, unknown>>).shardswap?.seconds
-    }
-    const usual = await seconds()
-    for (const setting of ['timeoutMinMs=2000', 'successPower=1', 'backupShare=0']) expect(await seconds('--set', setting)).not.toBe(usual)
-    expect(await seconds('--set', 'backupShare=0.05')).toBe(usual)
+    const usual = await secondsOf()
+    for (const setting of ['timeoutMinMs=2000', 'successPower=1', 'backupShare=0'])
+      expect(await secondsOf('--set', setting)).not.toBe(usual)
+    expect(await secondsOf('--set', 'backupShare=0.05')).toBe(usual)
   })
 
   it('gives one scenario as one object, on the last line', async () => {
