@@ -46,13 +46,12 @@ const pattern: Buffer = Buffer.concat(
   Array.from({ length: patternBytes / 32 }, (_, index) => createHash('sha256').update(`shardswap bench ${index}`).digest())
 )
 
-/** The bytes of block `index`; no two blocks are alike. */
-export function blockBytesAt(index: number, blockBytes: number): Uint8Array {
-  const bytes = new Uint8Array(blockBytes)
+/** The bytes of block `index`, in `bytes`; no two blocks are alike. */
+export function blockBytesAt(index: number, blockBytes: number, bytes = new Uint8Array(blockBytes)): Uint8Array {
   for (let offset = 0; offset < blockBytes; offset += patternBytes) {
     bytes.set(pattern.subarray(0, Math.min(patternBytes, blockBytes - offset)), offset)
   }
-  new DataView(bytes.buffer).setUint32(0, index)
+  new DataView(bytes.buffer, bytes.byteOffset).setUint32(0, index)
   return bytes
 }
 
@@ -76,9 +75,13 @@ export function rawCid(bytes: Uint8Array): CID {
   return CID.createV1(0x55, createDigest(0x12, createHash('sha256').update(bytes).digest()))
 }
 
-/** The CIDs of a work's blocks, in order. */
-export function blockCids(work: BlocksWork): CID[] {
-  return Array.from({ length: work.blocks }, (_, index) => rawCid(blockBytesAt(index, work.blockBytes)))
+/**
+ * The CIDs of a work's blocks, in order, one at a time, and the blocks made in one place: what grows with the work would
+ * be measured with the exchange.
+ */
+export function* blockCids(work: BlocksWork): Generator<CID> {
+  const bytes = new Uint8Array(work.blockBytes)
+  for (let index = 0; index < work.blocks; index += 1) yield rawCid(blockBytesAt(index, work.blockBytes, bytes))
 }
 
 /** Bytes that a work moves. */

@@ -25,7 +25,7 @@ describe('figures', () => {
 
 describe('work', () => {
   it('is the same everywhere, and no two blocks are alike', () => {
-    const cids = blockCids({ kind: 'blocks', blocks: 50, blockBytes: 1024, window: 1 }).map(String)
+    const cids = Array.from(blockCids({ kind: 'blocks', blocks: 50, blockBytes: 1024, window: 1 }), String)
     expect(new Set(cids).size).toBe(50)
     expect(cids[7]).toBe(rawCid(blockBytesAt(7, 1024)).toString())
   })

@@ -48,7 +48,7 @@ const actor: Actor = {
   },
   provide: async (work): Promise<Offer> => {
     if (work.kind === 'file') return { root: (await addFile(work)).toString() }
-    const cids = blockCids(work)
+    const cids = Array.from(blockCids(work))
     for (const [index, cid] of cids.entries()) await store.put(cid, blockBytesAt(index, work.blockBytes))
     return { cids: cids.map(String) }
   },

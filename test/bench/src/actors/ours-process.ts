@@ -54,12 +54,13 @@ const actor: Actor = {
   },
   provide: async (work): Promise<Offer> => {
     if (work.kind === 'file') return { root: await addFile(work) }
-    const cids = blockCids(work)
-    for (const [index, cid] of cids.entries()) {
-      if (unkept === undefined) await peer.put(cid, blockBytesAt(index, work.blockBytes))
-      else unkept.promise(cid, index, work.blockBytes)
+    const cids: string[] = []
+    for (const cid of blockCids(work)) {
+      if (unkept === undefined) await peer.put(cid, blockBytesAt(cids.length, work.blockBytes))
+      else unkept.promise(cid, cids.length, work.blockBytes)
+      cids.push(cid.toString())
     }
-    return { cids: cids.map(String) }
+    return { cids }
   },
   fetch: async (work, offer) => {
     const session = peer.createSession()
