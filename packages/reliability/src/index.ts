@@ -9,6 +9,8 @@ export { defaultReliabilityLimits, type ReliabilityLimits, type ShareMap } from 
 export type * from './views.ts'
 export { Accounts } from './accounts.ts'
 export { type AccountLimits, defaultAccountLimits, verifyAccountLimits } from './account-limits.ts'
+export { Calendar } from './calendar.ts'
+export { Windows, type WindowSums } from './windows.ts'
 export { BackupBudget } from './budget.ts'
 export { type BudgetLimits, defaultBudgetLimits, verifyBudgetLimits } from './budget-limits.ts'
 export {
