@@ -8,3 +8,15 @@ export type { Ledger } from './ledger.ts'
 export { defaultServeLimits, sendTimeoutMs, verifyServeLimits, type ServeLimits } from './limits.ts'
 export type * from './types.ts'
 export type { Envelope, Want } from './want.ts'
+export { Availability, type AvailabilityFigures, type AvailabilityInit, type SavedServer } from './admission/availability.ts'
+export * from './admission/binding.ts'
+export * from './admission/formulas.ts'
+export {
+  type AdmissionLimits,
+  defaultAdmissionLimits,
+  defaultRegistryLimits,
+  type RegistryLimits,
+  verifyAdmissionLimits,
+  verifyRegistryLimits
+} from './admission/limits.ts'
+export { BindingRegistry, type RecordOutcome, type Registry, type RegistryChange, type RegistryInit } from './admission/registry.ts'
