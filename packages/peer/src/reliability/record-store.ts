@@ -9,7 +9,7 @@ export const recordKey = new Key('/shardswap/reliability/record')
 export const damagedKey = new Key('/shardswap/reliability/damaged')
 
 /** The longest record that is written or read, in bytes. */
-export const recordBytesMax = 8 * 1024 * 1024
+export const recordBytesMax = 16 * 1024 * 1024
 
 /** What a datastore holds under our key. */
 export type FoundRecord =

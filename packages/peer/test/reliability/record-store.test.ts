@@ -114,5 +114,5 @@ it('a record is bounded: those that come last are left out', async () => {
   const bytes = await datastore.get(recordKey)
   expect(bytes.byteLength).toBeLessThanOrEqual(recordBytesMax)
   const found = await findRecord(datastore)
-  expect(found).toMatchObject({ kind: 'good', state: { peers: peers.slice(0, 4096) } })
+  expect(found).toMatchObject({ kind: 'good', state: { peers: peers.slice(0, 8192) } })
 })
