@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { peerKey } from '@shardswap/interface'
+import type { PeerScore } from '@shardswap/peer'
 import { openRepo } from '@shardswap/repo'
 import { expect, test } from 'vitest'
-import { screen } from '../src/commands/peers.ts'
+import { scoreLines, screen } from '../src/commands/peers.ts'
 import { folder, newRepo, ok, run, someBytes, start, startDaemon } from './command.ts'
 
 interface Scores {
@@ -127,4 +129,29 @@ test('on a terminal --watch draws in place, and within its size', () => {
   expect(drawn).toBe('\u001b[Hpeer  score\u001b[K\na very long\u001b[K\nthird\u001b[K\n\u001b[J')
   // A terminal of no size has not told it.
   expect(screen(['x'.repeat(100)], { columns: 0, rows: 0 })).toContain('x'.repeat(79))
+})
+
+test('ids are shortened on a narrow terminal, and nowhere else', () => {
+  const peer = peerKey('12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU')
+  const unknown = { success24h: undefined, success30d: undefined, uptime24h: undefined, uptime30d: undefined }
+  const times = { latencyP50Ms: 12_345, latencyP95Ms: 1.25, shutOutMs: 3_600_000 }
+  const counts = { backupTurns: 2, rewardable: 7 } as PeerScore['counts']
+  const score: PeerScore = {
+    peer,
+    isConnected: false,
+    isVetted: false,
+    score: 12.34,
+    share: 0,
+    failChance: 0,
+    inFlight: 1,
+    ...unknown,
+    ...times,
+    counts
+  }
+  const scores = { peers: [score], known: 3, calibration: undefined }
+  expect(scoreLines(scores)[1]).toMatch(
+    /^12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU +12\.3 % +– +– +– +12\.3 s +1\.[23] ms +1 +2 +7 {2}shut out for 1h 0m, not connected$/
+  )
+  expect(scoreLines(scores, 80)[1]).toMatch(/^12D3…hAwm8jaU +12\.3 %/)
+  expect(scoreLines(scores)[2]).toBe('and 2 more that are not connected')
 })

@@ -22,13 +22,15 @@ interface Flags {
   readonly receipts?: boolean
 }
 
+/** Columns of a terminal that whole ids fit into, beside all else. */
+const wideColumns = 140
 const head = ['peer', 'score', 'share', 'ok 24 h', 'ok 30 d', 'p50', 'p95', 'in flight', 'backups', 'credits', '']
 
-/** A line for each peer; the last column says what else there is to know. */
-function scoreLines({ peers, known, calibration }: NodeScores): string[] {
+/** A line for each peer; the last column says what else there is to know. Where there is no room for them, ids are shortened. */
+export function scoreLines({ peers, known, calibration }: NodeScores, columns = Infinity): string[] {
   if (peers.length === 0) return ['No peer is known yet: scores come with the first blocks that are asked for.']
   const rows = peers.map((score) => [
-    score.peer,
+    columns < wideColumns ? shortId(score.peer) : score.peer,
     `${score.score.toFixed(1)} %`,
     score.isConnected ? formatPart(score.share) : '–',
     formatPart(score.success24h),
@@ -50,6 +52,11 @@ function scoreLines({ peers, known, calibration }: NodeScores): string[] {
   return lines
 }
 
+/** Ids of one kind begin alike, so the end tells them apart. */
+function shortId(peer: string): string {
+  return peer.length > 14 ? `${peer.slice(0, 4)}…${peer.slice(-8)}` : peer
+}
+
 function remark({ shutOutMs, isConnected, isVetted }: PeerScore): string {
   const words = [
     ...(shutOutMs > 0 ? [`shut out for ${formatSeconds(shutOutMs / 1000)}`] : []),
@@ -61,12 +68,17 @@ function remark({ shutOutMs, isConnected, isVetted }: PeerScore): string {
 
 async function print(context: Context, scores: NodeScores): Promise<void> {
   if (context.options.json === true) return await context.out.json(scoresShape(scores))
-  for (const line of scoreLines(scores)) await context.out.line(line)
+  for (const line of scoreLines(scores, terminalColumns())) await context.out.line(line)
 }
 
 async function once(context: Context): Promise<void> {
   const scores = await context.withNode(async (node) => await node.scores({ signal: context.signal }))
   await print(context, scores)
+}
+
+/** What is written to a file or a pipe is cut nowhere. */
+function terminalColumns(): number {
+  return process.stdout.isTTY ? process.stdout.columns || 80 : Infinity
 }
 
 /** Home, then each line with what is behind it wiped, then all below wiped: nothing flickers. */
@@ -85,7 +97,7 @@ async function watch(context: Context, everyMs: number): Promise<void> {
     }
     for (let isFirst = true; ; isFirst = false) {
       const scores = await node.scores({ signal })
-      if (draws) await out.write(`${isFirst ? '\u001b[2J' : ''}${screen(scoreLines(scores), process.stdout)}`)
+      if (draws) await out.write(`${isFirst ? '\u001b[2J' : ''}${screen(scoreLines(scores, terminalColumns()), process.stdout)}`)
       else if (options.json === true) await out.json({ AtMs: Date.now(), ...scoresShape(scores) })
       else for (const line of [...(isFirst ? [] : ['']), ...scoreLines(scores)]) await out.line(line)
       await sleep(everyMs, undefined, { signal }).catch(() => undefined)
