@@ -150,6 +150,11 @@ export class PeerRecord {
     this.windows.pass(fromMs, nowMs, calendar)
   }
 
+  /** The time connected that no window has yet, in milliseconds. */
+  uncountedMs(nowMs: number): number {
+    return this.isConnected ? Math.max(0, nowMs - this.#countedUntilMs) : 0
+  }
+
   begin(role: Role): void {
     this.counts.attempted += 1
     if (role === 'primary') this.counts.primaryTurns += 1

@@ -281,6 +281,9 @@ export class Reliability implements ReliabilityCore {
   #view(record: PeerRecord, { score, isVetted }: PeerStanding, share: number, nowMs: number): PeerScore {
     const { day, month } = record.windows
     const sinceFirstMs = this.#calendar.wallMs(nowMs) - record.firstSeenWallMs
+    // Added here and not counted there: a look changes nothing.
+    const uncountedMs = record.uncountedMs(nowMs)
+    const ownMs = nowMs - this.#ownUntilMs
     return {
       peer: record.peer,
       isConnected: record.isConnected,
@@ -290,8 +293,8 @@ export class Reliability implements ReliabilityCore {
       shutOutMs: Math.max(0, record.shutOutUntilMs - nowMs),
       success24h: part(day.successes, day.observations),
       success30d: part(month.successes, month.observations),
-      uptime24h: part(day.timeMs, Math.min(this.#own.day.timeMs, sinceFirstMs)),
-      uptime30d: part(month.timeMs, Math.min(this.#own.month.timeMs, sinceFirstMs)),
+      uptime24h: part(day.timeMs + uncountedMs, Math.min(this.#own.day.timeMs + ownMs, sinceFirstMs)),
+      uptime30d: part(month.timeMs + uncountedMs, Math.min(this.#own.month.timeMs + ownMs, sinceFirstMs)),
       latencyP50Ms: record.latency?.quantileMs(0.5),
       latencyP95Ms: record.latency?.quantileMs(0.95),
       failChance: this.failChance(record.peer, surely),

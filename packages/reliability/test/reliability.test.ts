@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { hourMs, peerNamed, Scene } from './scene.ts'
 
+function uptimes({ core, nowMs }: Scene): unknown[] {
+  return core.scores(nowMs).flatMap(({ uptime24h, uptime30d }) => [uptime24h, uptime30d])
+}
+
 describe('observations of a peer', () => {
   it('[P8] counts each want-block by its part and by what became of it', () => {
     const scene = new Scene()
@@ -125,6 +129,24 @@ describe('the score', () => {
     expect(b?.success24h).toBe(1)
     expect(Math.abs((a?.latencyP50Ms ?? 0) / 20 - 1)).toBeLessThan(0.19)
     expect(Math.abs((b?.latencyP50Ms ?? 0) / 80 - 1)).toBeLessThan(0.19)
+  })
+
+  it('[P15] tells the uptime of now, though the time was last counted a while ago, and a look changes nothing', () => {
+    const [scene, looked] = [new Scene(), new Scene()]
+    for (const each of [scene, looked]) {
+      each.connect('stays', 'goes')
+      each.turns('stays', 'success', 1)
+      each.pass(30_000)
+    }
+    expect(uptimes(looked).every((uptime) => uptime === 1)).toBe(true)
+    for (const each of [scene, looked]) {
+      each.disconnect('goes')
+      each.pass(30_000)
+    }
+    const half = new Map(looked.core.scores(looked.nowMs).map(({ peer, uptime24h = 0 }) => [peer, uptime24h]))
+    expect(half.get(peerNamed('stays'))).toBeCloseTo(1, 6)
+    expect(half.get(peerNamed('goes'))).toBeCloseTo(0.5, 2)
+    expect(looked.core.remember(looked.nowMs)).toEqual(scene.core.remember(scene.nowMs))
   })
 
   it('[P22] of a peer that falls silent loses nine tenths within ten wants', () => {
