@@ -27,7 +27,7 @@ export interface AdmissionLimits {
   readonly boundClientsMax: number
   /** Owners of whom is remembered what they were served. */
   readonly ownersMax: number
-  /** Servers of which tests are remembered. */
+  /** Servers of which tests are remembered, registered or not; above `bindingsMax`, so that all that are registered fit. */
   readonly serversMax: number
 }
 
@@ -87,8 +87,8 @@ export interface RegistryLimits {
 }
 
 export const defaultRegistryLimits: RegistryLimits = {
-  bindingsMax: 16_384,
-  bindingsPerOwnerMax: 1024,
+  bindingsMax: 8192,
+  bindingsPerOwnerMax: 256,
   serversPerOwnerMax: 64,
   bindingBytesMax: 2048,
   keyCharactersMax: 128,

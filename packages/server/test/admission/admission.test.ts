@@ -1,6 +1,6 @@
 import { AssertionError, InvalidParametersError } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
-import { defaultAdmissionLimits, verifyAdmissionLimits } from '../../src/admission/limits.ts'
+import { defaultAdmissionLimits, defaultRegistryLimits, verifyAdmissionLimits } from '../../src/admission/limits.ts'
 import { hourMs, keyOf, ownerOf, peerOf, Scene, serverOf } from './scene.ts'
 
 const small = { openRequestsMax: 10, freeScoreRequests: 3 }
@@ -159,13 +159,23 @@ describe('when scores are taken anew', () => {
     scene.serve('greedy', 999)
     expect(scene.score('greedy')).toBe(97.5)
     scene.serve('greedy', 1)
-    expect(scene.score('greedy')).toBeLessThan(50)
+    const anew = scene.score('greedy')
+    expect(anew).toBeLessThan(50)
+    scene.serve('greedy', 999)
+    expect(scene.score('greedy')).toBe(anew)
     const later = begun()
     later.serve('greedy', 900)
     later.nowMs = 59_999
     expect(later.score('greedy')).toBe(97.5)
     later.nowMs = 60_000
     expect(later.score('greedy')).toBeLessThan(50)
+  })
+
+  it('[I3][I13] after each change of the servers', () => {
+    const scene = begun()
+    const before = scene.score('greedy')
+    scene.core.follow([{ type: 'server', server: serverOf('dead'), owner: ownerOf('greedy') }], 0)
+    expect(scene.score('greedy')).toBe((before + 50) / 2)
   })
 
   it('[I13] what was taken is forgiven as it fades', () => {
@@ -249,9 +259,14 @@ describe('clients and owners', () => {
     expect(scene.core.view(0).owners.find(({ owner }) => owner === ownerOf('hog'))?.served).toBe(500)
     for (let at = 0; at < 7; at++) scene.core.identified(peerOf(at), keyOf(at), ownerOf(at), 0)
     scene.core.identified(peerOf('hog'), keyOf('hog'), ownerOf('hog'), 0)
-    // All are here now, so nobody makes room.
-    expect(scene.core.identified(peerOf('late'), keyOf('late'), ownerOf('late'), 0)).toBe(false)
+    // All are here now, so nobody makes room: who moves to another owner has the free score.
+    expect(scene.core.identified(peerOf('hog'), keyOf('late'), ownerOf('late'), 0)).toBe(false)
+    expect(scene.ask('hog')).toBe('admit: free')
   })
+})
+
+it('[I16] every server that can be registered has room for its tests', () => {
+  expect(defaultAdmissionLimits.serversMax).toBeGreaterThan(defaultRegistryLimits.bindingsMax)
 })
 
 it('limits that contradict themselves are rejected, overrides kept', () => {

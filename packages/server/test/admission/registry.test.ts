@@ -220,6 +220,9 @@ describe('bounds', () => {
     scene.proven.delete(server(3))
     expect(scene.tell(other)).toBe('taken')
     expect(scene.registry.serversOf(alice)).toHaveLength(3)
+    // What has expired makes room, whoever proved what.
+    scene.proven.add(server('new'))
+    expect(scene.tell(binding('last', 'last', { owner: bob, days: 9 }), { nowMs: 8 * dayMs })).toBe('taken')
     expect(() => verifyRegistryLimits({ bindingsMax: 5 })).toThrow(InvalidParametersError)
     expect(() => verifyRegistryLimits({ roomLooksMax: 0 })).toThrow(InvalidParametersError)
     expect(verifyRegistryLimits({})).toEqual(defaultRegistryLimits)
