@@ -167,8 +167,10 @@ export class Reliability implements ReliabilityCore {
   lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number {
     const latency = this.#records.get(peer)?.latency
     const { lateMinMs, unknownBytesPerS } = this.limits
-    if (latency === undefined) return Math.max(lateMinMs, this.#lateMs + (1000 * queuedBytes) / unknownBytesPerS)
-    return Math.max(lateMinMs, latency.lateAfterMs(queuedBytes, reason))
+    if (latency !== undefined) return Math.max(lateMinMs, latency.lateAfterMs(queuedBytes, reason))
+    // Who never delivered and is not expected to has no time for bytes at a rate that nobody saw; at the end of a fetch nobody has.
+    const isWaitedFor = reason === 'late' && this.failChance(peer, surely) <= doubtfulFailChance
+    return Math.max(lateMinMs, this.#lateMs + (isWaitedFor ? (1000 * queuedBytes) / unknownBytesPerS : 0))
   }
 
   takeBackup(reason: BackupReason, failChance: number, nowMs: number): boolean {
@@ -307,6 +309,8 @@ export class Reliability implements ReliabilityCore {
 const noRanks = { success: 0, latency: 0, uptime: 0 }
 const middleRanks = { success: 0.5, latency: 0.5, uptime: 0.5 }
 const surely: Chances = { presence: 1, quietMs: 0 }
+/** Failure is likelier than success. */
+const doubtfulFailChance = 0.5
 
 function part(of: number, all: number): number | undefined {
   return all > 0 ? Math.min(1, of / all) : undefined

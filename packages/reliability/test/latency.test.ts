@@ -95,6 +95,22 @@ describe('when a block is late', () => {
     expect(Math.abs(late / 40 - 1)).toBeLessThan(0.19)
   })
 
+  it('[C5][P22] grants no time for bytes to who never delivered and is not expected to, nor at the end of a fetch to who never did', () => {
+    const scene = new Scene()
+    scene.connect('a', 'silent', 'new')
+    scene.turns('a', 'success', 112, 40)
+    scene.turns('silent', 'timeout', 8, 500)
+    const lateMs = (name: string, bytes: number, reason: 'late' | 'endgame'): number =>
+      scene.core.lateAfterMs(peerNamed(name), bytes, reason)
+    const usualMs = lateMs('new', 0, 'late')
+    expect(lateMs('silent', 2048 * kiB, 'late')).toBe(usualMs)
+    expect(lateMs('new', 2048 * kiB, 'late')).toBe(usualMs + 4000)
+    expect(lateMs('new', 2048 * kiB, 'endgame')).toBe(usualMs)
+    // One block is enough for its own latency and rate to count.
+    scene.turns('silent', 'success', 1, 300)
+    expect(lateMs('silent', 1000, 'late')).toBeGreaterThan(usualMs)
+  })
+
   it('[C5] adds the bytes ahead at the rate measured', () => {
     const latency = new Latency()
     pipeline(latency, 1000, 8, 256 * kiB, 100, 2000)
