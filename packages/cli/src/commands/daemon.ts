@@ -1,6 +1,6 @@
 /** `daemon`: a node that stays. */
 import { type Daemon, startDaemon } from '@shardswap/daemon'
-import { initRepo, openRepo, repoExists } from '@shardswap/repo'
+import { initRepo, openRepo, type Repo, repoExists } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
@@ -17,11 +17,24 @@ async function open(context: Context, init: boolean): Promise<Daemon> {
     await initRepo(repoPath)
   }
   const { listen, api } = options
+  const repo = await openRepo(repoPath)
+  await lookAtRecord(context, repo)
   return await startDaemon({
-    repo: await openRepo(repoPath),
+    repo,
     ...(listen === undefined ? {} : { listen }),
     ...(api === undefined ? {} : { api })
   })
+}
+
+/** What was learned of peers may be lost: the node begins afresh all the same, and would tell its log alone. */
+async function lookAtRecord(context: Context, { datastore }: Repo): Promise<void> {
+  try {
+    // Loaded here, for no other command is to wait for the network's modules.
+    const { rememberedScores } = await import('@shardswap/peer')
+    await rememberedScores(datastore)
+  } catch (error) {
+    context.note(`Warning: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 async function serve(context: Context, init: boolean): Promise<void> {

@@ -19,5 +19,5 @@ export async function rememberedScores(datastore: Datastore): Promise<readonly P
 }
 
 function unusable(reason: string): MalformedError {
-  return new MalformedError(`what is remembered of peers cannot be used: ${reason}; the next start keeps it aside and begins afresh`)
+  return new MalformedError(`what is remembered of peers cannot be used: ${reason}; a node that starts keeps it aside and begins afresh`)
 }
