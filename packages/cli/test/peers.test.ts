@@ -105,7 +105,7 @@ test('a record that is damaged is an error to look at, and a fresh start for the
   expect(looked).toMatchObject({ code: 1, stdout: '' })
   expect(looked.stderr).toMatch(/^Error: MalformedError: what is remembered of peers cannot be used: .*\n$/)
   const { daemon } = await startDaemon(path)
-  expect(daemon.stderr.toString()).toMatch(/^Warning: what is remembered of peers cannot be used: .*\n$/)
+  expect(daemon.stderr).toMatch(/^Warning: what is remembered of peers cannot be used: .*\n$/)
   expect(await ok(['peers'], { repo: path })).toContain('No peer is known yet')
   expect(await ok(['cat', cid], { repo: path })).toBe('hello')
   expect(await idOf(path)).toBe(id)
