@@ -3,15 +3,15 @@ import { scenariosCalled } from '../src/catalogue.ts'
 import { policies } from '../src/registry.ts'
 import { simulate } from '../src/simulate.ts'
 
-/** What the targets of a scenario, or a family, say that is not met by ours, with so many seeds. */
-function missed(name: string, runs: number): string[] {
+/** What the targets of a scenario, or a family, say that is not met by ours, with so many seeds, beside those it is compared with. */
+function missed(name: string, runs: number, compared: readonly string[] = []): string[] {
   const scenarios = scenariosCalled(name)
-  const ours = policies.get('shardswap')
   expect(scenarios).not.toEqual([])
-  if (ours === undefined) throw new Error('our policy has a name')
+  const run = ['shardswap', ...compared].flatMap((policy) => policies.get(policy) ?? [])
+  expect(run).toHaveLength(1 + compared.length)
   const seeds = Array.from({ length: runs }, (_, index) => index + 1)
   return scenarios.flatMap((scenario) => {
-    const { verdicts } = simulate(scenario, [ours], seeds)
+    const { verdicts } = simulate(scenario, run, seeds)
     expect(verdicts.length).toBeGreaterThan(0)
     return verdicts.filter(({ isMet }) => !isMet).map(({ what }) => `${scenario.name}: ${what}`)
   })
@@ -25,8 +25,18 @@ describe('targets of scenarios are met, in worlds of a few seconds', () => {
     ['[B15] a slow honest peer has time for its blocks, and its link is full', 'slow-honest', 1],
     ['[B17] a peer that goes silent is left alone', 'dead-peer', 3],
     ['[B24] a hundred sessions share one provider alike', 'many-sessions', 1],
-    ['[B10] nothing is asked for twice where all is well', 'healthy', 1]
+    ['[B10] nothing is asked for twice where all is well', 'healthy', 1],
+    ['[P22] new identities get five of a hundred wants at most, however many they are', 'sybils', 1],
+    ['[P22] a new name gives back nothing of what a bad record costs', 'whitewash', 1]
   ])('%s', (_title, name, runs) => {
     expect(missed(name, runs)).toEqual([])
+  })
+
+  it.each([
+    ['[P22] where a third of the peers is silent, a user hardly notices', 'silent-30', 'oracle'],
+    ['[C5] backups make up for stalls, at hardly any cost', 'tail-at-scale', 'shardswap-no-backups'],
+    ['[C5] backups make an overload no worse', 'overload', 'shardswap-no-backups']
+  ])('%s', { timeout: 60_000 }, (_title, name, compared) => {
+    expect(missed(name, 1, [compared])).toEqual([])
   })
 })
