@@ -8,8 +8,8 @@ import type { PeerQueue } from './queue.ts'
 
 /** What is late, with nobody there to be its backup, is looked at again after so long at least. */
 const lookAgainMinMs = 10
-/** With so many bytes on their way to us before a block, a peer may pause so long: that is a scheduler's turn or two, at either end. */
-const bulkBytes = 64 * 1024
+/** With so many bytes to come, a block's own included, a peer may pause so long: that is a scheduler's turn or two, at either end. */
+const bulkBytes = 256 * 1024
 const pauseMinMs = 200
 
 /**
@@ -71,7 +71,7 @@ export class Backups {
     if (copy.phase !== 'in-flight' || nowMs < copy.lateMs) return false
     const { peer, sequence, sinceMs, bytes } = copy
     const isOvertaken = peer.timing.deliveredSequence > sequence
-    const pauseMs = copy.queuedBytes - bytes >= bulkBytes ? pauseMinMs : 0
+    const pauseMs = copy.queuedBytes >= bulkBytes ? pauseMinMs : 0
     const afterMs = isOvertaken ? 0 : Math.max(pauseMs, this.#reliability.lateAfterMs(peer.key, bytes, this.lateReason(copy)))
     const pausedMs = isOvertaken ? sinceMs : Math.max(peer.timing.lastBytesAtMs, sinceMs, peer.lateAtMs)
     const dueMs = Math.max(this.#hearing.againAtMs, pausedMs + afterMs)

@@ -229,6 +229,27 @@ describe('backups', () => {
     expect(broker.standingAt(B).some(({ key }) => key === at(first).key)).toBe(true)
   })
 
+  it('[C5] bears with a pause of 200 ms where much is on its way', () => {
+    const { broker } = known({ lateAfterMs: () => 25, takeBackup: (reason) => reason !== 'proactive' }, [A, B])
+    want(broker, 1, 9, 100)
+    broker.decide(100)
+    const most = Math.max(...broker.queues().map(({ inFlightBytes }) => inFlightBytes))
+    expect(most).toBeLessThan(256 * 1024)
+    broker.tick(126)
+    expect(broker.total.backupsSent).toBeGreaterThan(0)
+    const large = known({ lateAfterMs: () => 25, takeBackup: (reason) => reason !== 'proactive' }, [A, B]).broker
+    large.openSession(7, {}, 90)
+    for (const peer of [A, B]) large.providerFound(7, peer, 90)
+    // Nothing is known of the sizes of this session's blocks: each is taken for 256 KiB.
+    want(large, 1, 3, 100, 7)
+    large.decide(100)
+    large.tick(126)
+    large.tick(299)
+    expect(large.total.backupsSent).toBe(0)
+    large.tick(301)
+    expect(large.total.backupsSent).toBeGreaterThan(0)
+  })
+
   it('[C5] holds silence against nobody where our own process was busy', () => {
     const { broker } = known({ lateAfterMs: () => 25, takeBackup: (reason) => reason === 'late' }, [A, B])
     want(broker, 1, 20, 100)
