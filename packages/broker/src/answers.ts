@@ -62,4 +62,25 @@ export class Answers {
   restMs(queue: PeerQueue): number {
     return 5 * (queue.timing.latencyMs ?? this.#parts.limits.timeoutStartMs)
   }
+
+  /**
+   * Blocks turned out smaller than those before and with this one were taken for: its deadline comes so much sooner.
+   * Returns whether it does.
+   */
+  shorten(copy: Copy): boolean {
+    const bytes = copy.owner?.session.sizes.expected(copy.wanted.cid)
+    if (bytes === undefined || bytes >= copy.bytes) return false
+    const deadlineMs = copy.sinceMs + copy.peer.timing.timeoutMs((copy.queuedBytes * bytes) / copy.bytes)
+    if (deadlineMs >= copy.deadlineMs) return false
+    copy.deadlineMs = deadlineMs
+    return true
+  }
+
+  /** One of its wants had its time, and it never delivered anything: the others there are looked at with what is known of sizes now. */
+  shortenAll(peer: PeerQueue, nowMs: number): void {
+    if (peer.timing.deliveredBytes > 0) return
+    for (const copy of peer.copies.values()) {
+      if (copy.phase === 'in-flight' && this.shorten(copy)) this.#parts.deadlines.watch(copy, nowMs)
+    }
+  }
 }

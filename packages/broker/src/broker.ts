@@ -385,6 +385,7 @@ export class Broker implements ExchangeCore {
   /** The deadline of a want-block or want-have is to be looked at. */
   #expire(copy: Copy, nowMs: number): void {
     const { wanted, peer, phase } = copy
+    if (phase === 'in-flight') this.#answers.shorten(copy)
     const isLate = nowMs >= copy.deadlineMs || peer.timing.isQuiet(copy.sinceMs, nowMs)
     if (!isLate || (phase === 'in-flight' && peer.timing.isStillArriving(copy.sequence, copy.sinceMs, nowMs))) {
       if (this.#backups.isLate(copy, nowMs)) this.#backUp(copy, this.#backups.lateReason(copy), nowMs)
@@ -396,6 +397,7 @@ export class Broker implements ExchangeCore {
       this.#commands.push({ type: 'timed-out', peer: peer.key, cid: wanted.cid, key: wanted.key })
       this.#outbox.cancel(copy, nowMs)
       this.#answers.fail(copy, copy.promised ? 'silence' : 'timeout', nowMs)
+      this.#answers.shortenAll(peer, nowMs)
     } else {
       this.#outbox.cancel(copy, nowMs)
       // Who does not even say whether it has a block is asked again later each time, however quick it once was.

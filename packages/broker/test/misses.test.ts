@@ -177,4 +177,19 @@ describe('finding peers', () => {
     c.providerFound(0, C, 10)
     expect(asks(c.decide(10)).filter((line) => line.startsWith('block') && line.endsWith('C'))).toHaveLength(8)
   })
+
+  it('[B15] is due sooner where blocks turn out smaller than it was taken for, at a peer that never delivered', () => {
+    const c = scene({ peers: [A, B] })
+    for (const peer of [A, B]) c.providerFound(0, peer, 0)
+    want(c, 0, 16)
+    const sent = asks(c.decide(0)).filter((line) => line.startsWith('block'))
+    const ofA = sent.filter((line) => line.endsWith('A')).map((line) => Number(line.split(' ')[1]))
+    expect([ofA.length, sent.length]).toEqual([8, 16])
+    for (const i of ofA) c.receiveBlock(A, at(i).key, 20_000, 60)
+    c.decide(60)
+    // Eight blocks of 256 KiB would have 1 s, and half a second more for each that is ahead; of 20 kB they are all due with the first.
+    expect(count(c.tick(1499), 'timed-out')).toBe(0)
+    const timedOut = count(c.tick(1501), 'timed-out') + count(c.tick(1502), 'timed-out')
+    expect(timedOut).toBe(8)
+  })
 })
