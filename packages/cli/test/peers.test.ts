@@ -117,6 +117,15 @@ test('a record that is damaged is an error to look at, and a fresh start for the
   await after.close()
 })
 
+test('--every goes with --watch, and is no shorter than the daemon can bear', async () => {
+  const repo = await newRepo()
+  expect(await run(['peers', '--every', '1s'], { repo })).toMatchObject({ code: 2, stderr: expect.stringContaining('goes with --watch') })
+  expect(await run(['peers', '--watch', '--every', '0s'], { repo })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('10ms or more')
+  })
+})
+
 test('without a daemon there is nothing to watch', async () => {
   const repo = await newRepo()
   expect(await ok(['peers'], { repo })).toContain('No peer is known yet')

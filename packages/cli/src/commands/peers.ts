@@ -16,12 +16,15 @@ import { meAt } from './me-at.ts'
 interface Flags {
   readonly watch?: boolean
   /** Milliseconds between two looks. */
-  readonly every: number
+  readonly every?: number
   readonly meAt?: string
   readonly period?: string
   readonly receipts?: boolean
 }
 
+/** How often `--watch` looks by default; and at most, lest it keep the daemon busy. */
+const everyDefaultMs = 1000
+const everyMinMs = 10
 /** Columns of a terminal that whole ids fit into, beside all else. */
 const wideColumns = 140
 const head = ['peer', 'score', 'share', 'ok 24 h', 'ok 30 d', 'p50', 'p95', 'in flight', 'backups', 'credits', '']
@@ -113,9 +116,11 @@ function changes(node: SwapNode, context: Context): boolean {
 async function run(context: Context, flags: Flags): Promise<void> {
   const { watch: isWatch = false, every, meAt: target, period, receipts } = flags
   if (target === undefined && (period !== undefined || receipts === true)) throw new UsageError('--period and --receipts go with --me-at')
+  if (every !== undefined && !isWatch) throw new UsageError('--every goes with --watch')
+  if (every !== undefined && every < everyMinMs) throw new UsageError(`--every takes ${everyMinMs}ms or more`)
   if (target !== undefined && isWatch) throw new UsageError('--me-at and --watch exclude each other')
   if (target !== undefined) await meAt(context, target, { period, receipts: receipts === true })
-  else if (isWatch) await watch(context, every)
+  else if (isWatch) await watch(context, every ?? everyDefaultMs)
   else await once(context)
 }
 
@@ -124,7 +129,7 @@ export function registerPeers(program: Command, shell: Shell): void {
     .command('peers')
     .description('Print how peers stand with this node: score, share, success, latency, credits')
     .option('-w, --watch', 'print it again and again, until Ctrl-C; on a terminal in place')
-    .addOption(new Option('--every <duration>', 'with --watch: how often').argParser(durationMs).default(1000, '1s'))
+    .addOption(new Option('--every <duration>', 'with --watch: how often (default: 1s)').argParser(durationMs))
     .option('--me-at <peer>', 'print how this node stands with that peer (an id, or a multiaddr to connect to), as it says and signs')
     .option('--period <name>', 'with --me-at: the accounting period, e.g. 2026-11-30; the present one by default')
     .option('--receipts', 'with --me-at: print the receipts of that period too')
