@@ -1,4 +1,4 @@
-import type { Random } from '@shardswap/interface'
+import { seededRandom } from '@shardswap/interface'
 import type { BackupReason, ReliabilityCore } from '@shardswap/reliability'
 import type { PeerView } from '@shardswap/session'
 import type { Copy, Member, Wanted } from './blocks.ts'
@@ -11,6 +11,8 @@ const lookAgainMinMs = 10
 /** With so many bytes to come, a block's own included, a peer may pause so long: that is a scheduler's turn or two, at either end. */
 const bulkBytes = 256 * 1024
 const pauseMinMs = 200
+/** The same for all: nothing is to be hidden by these numbers, they only must not come from the die of the primary picks. */
+const dieSeed = 0x9e3779b9
 
 /**
  * Second want-blocks of what is in flight (C5), and the primaries that are left their time once their backup has
@@ -22,7 +24,7 @@ export class Backups {
   readonly #inFlightMax: number
   readonly #inFlight: InFlight
   readonly #hearing: Hearing
-  readonly #random = ownDie()
+  readonly #random = seededRandom(dieSeed)
   /** Blocks that are here, each with a primary that has time left. */
   readonly #grace = new Set<Wanted>()
 
@@ -132,18 +134,5 @@ export class Backups {
     if (copy.role === 'backup') return
     from?.session.freedBlock(copy.peer.key)
     to.session.sentBlock(copy.peer)
-  }
-}
-
-/** Its numbers need no seed: nothing is to be hidden by them, they only must not come from the die of the primary picks. */
-function ownDie(): Random {
-  let state = 0x9e3779b9
-  return {
-    next: () => {
-      state ^= state << 13
-      state ^= state >>> 17
-      state ^= state << 5
-      return (state >>> 0) / 2 ** 32
-    }
   }
 }

@@ -1,17 +1,12 @@
-import { type BlockKey, Heap, type PeerKey, peerKey } from '@shardswap/interface'
+import { type BlockKey, Heap, type PeerKey, peerKey, seededRandom } from '@shardswap/interface'
 import { expect, it } from 'vitest'
 import type { Broker, Command } from '../src/index.ts'
 import { at, scene, want } from './scene.ts'
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Numbers from 0 to 1, the same for the same seed; seeds that follow each other must not begin alike. */
 function dice(seed: number): () => number {
-  let state = Math.imul(seed, 2654435761) >>> 0 || 1
-  return () => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) / 2 ** 32
-  }
+  const random = seededRandom(Math.imul(seed, 2654435761) || 1)
+  return () => random.next()
 }
 
 const kinds = ['silent', 'liar', 'denier', 'half', 'old', 'mute', 'late'] as const

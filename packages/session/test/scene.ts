@@ -1,4 +1,4 @@
-import { type BlockKey, CID, type PeerKey, peerKey, type Random } from '@shardswap/interface'
+import { type BlockKey, CID, type PeerKey, peerKey, type Random, seededRandom } from '@shardswap/interface'
 import { create } from 'multiformats/hashes/digest'
 import { defaultSessionLimits } from '../src/limits.ts'
 import type { BlockView, PeerView, Phase, SessionPorts, Stance } from '../src/views.ts'
@@ -6,17 +6,9 @@ import type { Want } from '../src/want.ts'
 
 export const limits = defaultSessionLimits
 
-/** Xorshift: the same numbers for the same seed. */
+/** The same numbers for the same seed, 0 too. */
 export function seeded(seed: number): Random {
-  let state = seed | 1
-  return {
-    next: () => {
-      state ^= state << 13
-      state ^= state >>> 17
-      state ^= state << 5
-      return (state >>> 0) / 2 ** 32
-    }
-  }
+  return seededRandom(seed | 1)
 }
 
 /** A die that always shows the same. */

@@ -1,7 +1,7 @@
 /** Our cores alone: how long a choice of a peer takes, and how long the broker works on a want. */
 import { createHash } from 'node:crypto'
 import { Broker, type Command, defaultBrokerLimits } from '@shardswap/broker'
-import { type BlockKey, blockKey, type CID, peerKey, type Random } from '@shardswap/interface'
+import { type BlockKey, blockKey, type CID, peerKey, seededRandom } from '@shardswap/interface'
 import { type BlockView, Candidates, defaultSessionLimits, type PeerView, Session } from '@shardswap/session'
 import { serveCommands } from '@shardswap-test/cluster/child'
 import { CID as CIDs } from 'multiformats/cid'
@@ -14,18 +14,6 @@ const sessions = 10
 const blockBytes = 2000
 /** Wants in flight while peers are chosen: each choice is one that came in and one that goes out. */
 const inFlightWants = 64
-
-function seeded(): Random {
-  let state = 1
-  return {
-    next: () => {
-      state ^= state << 13
-      state ^= state >>> 17
-      state ^= state << 5
-      return (state >>> 0) / 2 ** 32
-    }
-  }
-}
 
 function cidAt(i: number): CID {
   return CIDs.createV1(0x55, create(0x12, new Uint8Array(createHash('sha256').update(`decision ${i}`).digest())))
@@ -54,7 +42,7 @@ function hasSpace(): boolean {
 
 /** Seconds for so many choices among providers of different weights, with the changes of weights that go with each. */
 function choose(peers: number, decisions: number): number {
-  const candidates = new Candidates(limits, seeded())
+  const candidates = new Candidates(limits, seededRandom(1))
   for (let i = 0; i < peers; i++) {
     const candidate = candidates.add(peerAt(i), 1)
     if (candidate === undefined) throw new Error(`no place for peer ${i}`)
@@ -85,7 +73,7 @@ function match(peers: number, decisions: number): { seconds: number; wholeSecond
   const cids = Array.from({ length: decisions }, (_, i) => cidAt(i))
   const keys = new Map<BlockKey, true>()
   const self = peerKey('self')
-  const broker = new Broker({ limits, random: seeded(), openSession: (init) => new Session({ ...init, limits, self }) })
+  const broker = new Broker({ limits, random: seededRandom(1), openSession: (init) => new Session({ ...init, limits, self }) })
   for (let i = 0; i < peers; i++) broker.connectPeer(peerKey(`peer ${i}`), true, 0)
   for (let id = 0; id < sessions; id++) {
     broker.openSession(id, {}, 0)
