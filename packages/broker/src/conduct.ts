@@ -6,9 +6,6 @@ import type { PeerQueue } from './queue.ts'
 
 /** How likely it is that a peer that said HAVE has the block still. */
 const promisedPresence = 0.99
-/** What a peer surely has is likelier to fail there than to come. */
-const doubtfulFailChance = 0.5
-const surely = { presence: 1, quietMs: 0 }
 /** A weight that moved by less is brought to the sessions by their next look at the peer. */
 const rescoreShare = 0.05
 
@@ -83,7 +80,7 @@ export class Conduct {
   /** Brings to the peer's queue how it stands. */
   #learn(queue: PeerQueue, nowMs: number): void {
     const { weight, isVetted } = this.#reliability.standing(queue.key, nowMs)
-    queue.isDoubtful = this.#reliability.failChance(queue.key, surely) > doubtfulFailChance
+    queue.isDoubtful = this.#reliability.isDoubtful(queue.key)
     if (isVetted === queue.isVetted && Math.abs(weight - queue.score) <= rescoreShare * queue.score) return
     queue.score = weight
     queue.isVetted = isVetted

@@ -15,6 +15,7 @@ export const indifferent: ReliabilityCore = {
   mayPickNewcomer: () => true,
   picked: () => undefined,
   failChance: () => 0,
+  isDoubtful: () => false,
   lateAfterMs: () => Number.POSITIVE_INFINITY,
   takeBackup: () => false,
   returnBackup: () => undefined,

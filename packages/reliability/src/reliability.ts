@@ -164,12 +164,16 @@ export class Reliability implements ReliabilityCore {
     return failChanceOf(record?.evidence, chances, meanSuccess, lateMs, this.limits)
   }
 
+  isDoubtful(peer: PeerKey): boolean {
+    return this.failChance(peer, surely) > doubtfulFailChance
+  }
+
   lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number {
     const latency = this.#records.get(peer)?.latency
     const { lateMinMs, unknownBytesPerS } = this.limits
     if (latency !== undefined) return Math.max(lateMinMs, latency.lateAfterMs(queuedBytes, reason))
     // Who never delivered and is not expected to has no time for bytes at a rate that nobody saw; at the end of a fetch nobody has.
-    const isWaitedFor = reason === 'late' && this.failChance(peer, surely) <= doubtfulFailChance
+    const isWaitedFor = reason === 'late' && !this.isDoubtful(peer)
     return Math.max(lateMinMs, this.#lateMs + (isWaitedFor ? (1000 * queuedBytes) / unknownBytesPerS : 0))
   }
 

@@ -83,6 +83,8 @@ export interface ReliabilityCore {
 
   /** P(fail) of one want-block at this peer within its deadline, 0 to 1. */
   failChance(peer: PeerKey, chances: Chances): number
+  /** Whether what the peer surely has is likelier to fail there than to come. */
+  isDoubtful(peer: PeerKey): boolean
   /** From when on a want-block is late at this peer: its own 99th percentile (the 95th in the endgame), in milliseconds after it was sent. */
   lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number
   /** Takes a token of the budget, where there is one and the breaker is closed; `failChance` matters for `proactive`. */

@@ -36,6 +36,15 @@ describe('the forecast', () => {
     expect(scene.core.failChance(peerNamed('new'), surely)).toBeCloseTo(0.25, 6)
   })
 
+  it('[P5] has a peer as doubtful where what it surely has is likelier to fail than to come', () => {
+    const scene = new Scene()
+    scene.connect('a', 'b', 'new')
+    scene.turns('a', 'success', 100)
+    scene.turns('b', 'silence', 100)
+    const doubtful = ['a', 'b', 'new', 'never met'].filter((name) => scene.core.isDoubtful(peerNamed(name)))
+    expect(doubtful).toEqual(['b'])
+  })
+
   it('[P5] doubts a peer that is quiet for longer than its blocks ever take', () => {
     const scene = new Scene()
     scene.connect('a')

@@ -108,6 +108,10 @@ export class Judge implements ReliabilityCore {
     return this.#inner?.failChance(peer, chances) ?? this.#random.below(100) / 100
   }
 
+  isDoubtful(peer: PeerKey): boolean {
+    return this.#inner?.isDoubtful(peer) ?? this.failChance(peer, { presence: 1, quietMs: 0 }) > 0.5
+  }
+
   lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number {
     return this.#inner?.lateAfterMs(peer, queuedBytes, reason) ?? this.#random.below(reason === 'late' ? 3000 : 1000)
   }

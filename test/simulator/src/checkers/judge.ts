@@ -111,6 +111,10 @@ export class Judge implements ReliabilityCore {
     return this.#layer.failChance(peer, chances)
   }
 
+  isDoubtful(peer: PeerKey): boolean {
+    return this.#layer.isDoubtful(peer)
+  }
+
   lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number {
     return this.#layer.lateAfterMs(peer, queuedBytes, reason)
   }
