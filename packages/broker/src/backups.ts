@@ -54,7 +54,7 @@ export class Backups {
   /** What a backup at once is to be weighed by: that the peer fails, not that it lacks the block, which its DONT_HAVE tells as soon as want-haves do. */
   #risk({ peer, failChance }: Copy, reason: BackupReason, nowMs: number): number {
     if (reason !== 'proactive') return failChance
-    return Math.min(failChance, this.#reliability.failChance(peer.key, { presence: 1, quietMs: peer.quietMs(nowMs) }))
+    return Math.min(failChance, this.#reliability.failChance(peer.key, { presence: 1, quietMs: this.#hearing.quietMs(peer, nowMs) }))
   }
 
   /** It has space that nobody waits for, and is neither asked for the block already nor at rest for it. */

@@ -26,7 +26,7 @@ export class Conduct {
   /** What is to be expected of one want-block there, before it is sent. */
   failChance(member: Member, queue: PeerQueue, isPromised: boolean, nowMs: number): number {
     const presence = isPromised ? promisedPresence : member.session.hitRate(queue.key)
-    return this.#reliability.failChance(queue.key, { presence, quietMs: nowMs < this.#hearing.againAtMs ? 0 : queue.quietMs(nowMs) })
+    return this.#reliability.failChance(queue.key, { presence, quietMs: this.#hearing.quietMs(queue, nowMs) })
   }
 
   /** A want-block was sent. */

@@ -1,3 +1,5 @@
+import type { PeerQueue } from './queue.ts'
+
 /** A tick that comes so much later than it was due shows that our own process was busy: the shell's timers are as coarse as 50 ms. */
 const lagMaxMs = 60
 /** After that, what peers sent meanwhile is read within so long. */
@@ -20,5 +22,10 @@ export class Hearing {
   /** It is so late, whatever we were woken by. */
   wake(nowMs: number): void {
     if (nowMs - this.#dueMs > lagMaxMs) this.againAtMs = nowMs + readWithinMs
+  }
+
+  /** For how long nothing came from the peer, so far as that is held against it. */
+  quietMs(queue: PeerQueue, nowMs: number): number {
+    return nowMs < this.againAtMs ? 0 : queue.quietMs(nowMs)
   }
 }

@@ -264,6 +264,29 @@ describe('backups', () => {
     expect(broker.total.backupsSent).toBeGreaterThan(0)
   })
 
+  it('[C5] [P5] backs nothing up at once for a silence in which our own process was busy', () => {
+    const risks: number[] = []
+    const { broker } = known({
+      failChance: (_peer, { presence, quietMs }) => (quietMs > 0 ? 0.9 : 1 - 0.9 * presence),
+      lateAfterMs: () => 25,
+      takeBackup: (reason, failChance) => reason === 'proactive' && risks.push(failChance) < 0
+    })
+    want(broker, 1, 9, 100)
+    // Neither has all of the blocks.
+    for (const line of blocks(broker.decide(100)).slice(0, 4)) {
+      const [, i, peer] = line.split(' ') as [string, string, string]
+      broker.receivePresence(peerKey(peer), at(Number(i)).key, 'dont-have', 110)
+    }
+    broker.decide(110)
+    broker.wakeAtMs()
+    broker.tick(400)
+    risks.length = 0
+    want(broker, 11, 19, 400)
+    broker.decide(400)
+    expect(risks.length).toBeGreaterThan(0)
+    for (const risk of risks) expect(risk).toBeCloseTo(0.1)
+  })
+
   it('[C5] is in more of a hurry when the fetch is at its end', () => {
     const { broker } = known({
       lateAfterMs: (_peer, _bytes, reason) => (reason === 'late' ? 40 : 15),
