@@ -192,6 +192,11 @@ export class Reliability implements ReliabilityCore {
     return record.isConnected && isFit(this.#standingOf(peer, this.#nowMs), this.#cohort.figures, this.limits)
   }
 
+  /** The peer's score, 0 to 100, by the cohort's figures as they are: a look does not take them anew. */
+  scoreOf(peer: PeerKey, nowMs: number): number {
+    return this.#standingOf(peer, nowMs).score
+  }
+
   /** Every peer that is remembered, the greatest score first. */
   scores(nowMs: number): PeerScore[] {
     const records = [...this.#records.all()]

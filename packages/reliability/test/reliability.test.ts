@@ -131,6 +131,19 @@ describe('the score', () => {
     expect(Math.abs((b?.latencyP50Ms ?? 0) / 80 - 1)).toBeLessThan(0.19)
   })
 
+  it('[P15] does not take the figures of the cohort anew because somebody looks at a score', () => {
+    const scene = new Scene()
+    scene.connect('a')
+    scene.turns('a', 'success', 1000)
+    scene.pass()
+    const forecast = (): number => scene.core.failChance(peerNamed('new'), { presence: 1, quietMs: 0 })
+    const before = forecast()
+    expect(scene.core.scoreOf(peerNamed('a'), scene.nowMs)).toBeGreaterThan(90)
+    expect(forecast()).toBe(before)
+    scene.core.standing(peerNamed('a'), scene.nowMs)
+    expect(forecast()).not.toBe(before)
+  })
+
   it('[P15] tells the uptime of now, though the time was last counted a while ago, and a look changes nothing', () => {
     const [scene, looked] = [new Scene(), new Scene()]
     for (const each of [scene, looked]) {

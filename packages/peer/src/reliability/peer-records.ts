@@ -95,7 +95,7 @@ export class PeerRecords implements LineSource {
 
   /** 0 to 100. */
   scoreOf(peer: PeerKey): number {
-    return this.core.standing(peer, this.#init.nowMs()).score
+    return this.core.scoreOf(peer, this.#init.nowMs())
   }
 
   async line(peer: PeerKey, period: string | undefined): Promise<OwnLine> {
