@@ -40,33 +40,22 @@ export class Peers {
 
   connect(queue: PeerQueue): void {
     queue.isConnected = true
-    queue.index = this.connected.length
-    this.connected.push(queue)
+    enter(this.connected, queue, 'index')
     this.sort(queue)
   }
 
   disconnect(queue: PeerQueue): void {
     queue.isConnected = false
     this.sort(queue)
-    const last = this.connected.pop()
-    if (last === undefined || last === queue) return
-    this.connected[queue.index] = last
-    last.index = queue.index
+    leave(this.connected, queue, 'index')
   }
 
   /** After it connected or left, or was vetted or is no longer. */
   sort(queue: PeerQueue): void {
     const isIn = this.vetted[queue.vettedIndex] === queue
     if (isIn === (queue.isConnected && queue.isVetted)) return
-    if (!isIn) {
-      queue.vettedIndex = this.vetted.length
-      this.vetted.push(queue)
-      return
-    }
-    const last = this.vetted.pop()
-    if (last === undefined || last === queue) return
-    this.vetted[queue.vettedIndex] = last
-    last.vettedIndex = queue.vettedIndex
+    if (isIn) leave(this.vetted, queue, 'vettedIndex')
+    else enter(this.vetted, queue, 'vettedIndex')
   }
 
   /** Where too many are remembered, the oldest of those that are not connected leave, but for one that just came. */
@@ -80,4 +69,20 @@ export class Peers {
       if (excess <= 0) return
     }
   }
+}
+
+/** Where a queue keeps its place in a list without order. */
+type Place = 'index' | 'vettedIndex'
+
+function enter(list: PeerQueue[], queue: PeerQueue, place: Place): void {
+  queue[place] = list.length
+  list.push(queue)
+}
+
+/** The last one takes its place. */
+function leave(list: PeerQueue[], queue: PeerQueue, place: Place): void {
+  const last = list.pop()
+  if (last === undefined || last === queue) return
+  list[queue[place]] = last
+  last[place] = queue[place]
 }
