@@ -179,7 +179,7 @@ export class Broker implements ExchangeCore {
 
   receiveBytes(key: PeerKey, bytes: number, nowMs: number): void {
     const queue = this.#peers.get(key)
-    queue?.timing.sampleBytes(bytes, queue.inFlight + queue.backups > 0, nowMs)
+    queue?.timing.sampleBytes(bytes, queue.blocksAsked > 0, nowMs)
   }
 
   receiveTalk(key: PeerKey, bytes: number): void {

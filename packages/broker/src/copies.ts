@@ -92,7 +92,7 @@ function enter(copy: Copy, next: Extract<Next, { phase: 'in-flight' }>, total: I
   copy.role = next.role
   copy.sequence = peer.nextSequence++
   copy.queuedBytes = peer.aheadBytes + next.bytes
-  if (peer.inFlight + peer.backups === 0) peer.timing.begin(nowMs)
+  if (peer.blocksAsked === 0) peer.timing.begin(nowMs)
   wanted.inFlight += 1
   if (next.role === 'backup') {
     peer.backups += 1
@@ -140,7 +140,7 @@ function leave(copy: Copy, total: InFlight): void {
       total.bytes -= copy.bytes
     }
     assert(wanted.inFlight >= 0 && peer.inFlight >= 0 && peer.backups >= 0, 'no copy leaves twice')
-    if (peer.inFlight + peer.backups === 0) peer.timing.pause()
+    if (peer.blocksAsked === 0) peer.timing.pause()
     if (copy.role === 'primary') copy.owner?.session.freedBlock(peer.key)
   } else if (phase === 'have-asked') {
     wanted.havesAsked -= 1

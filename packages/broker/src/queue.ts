@@ -86,9 +86,14 @@ export class PeerQueue implements PeerView {
     return Math.min(1, Math.max(this.inFlight / this.limitWants, bytes))
   }
 
+  /** Want-blocks there, in its turn or beside another peer. */
+  get blocksAsked(): number {
+    return this.inFlight + this.backups
+  }
+
   /** All that stands at the remote for us. */
   get stands(): number {
-    return this.inFlight + this.backups + this.haves + this.standing
+    return this.blocksAsked + this.haves + this.standing
   }
 
   /** Bytes that have to come before whatever it is asked for next. */
@@ -98,7 +103,7 @@ export class PeerQueue implements PeerView {
 
   /** For how long nothing came although something is in flight here. */
   quietMs(nowMs: number): number {
-    return this.inFlight + this.backups === 0 ? 0 : nowMs - Math.max(this.timing.lastBytesAtMs, this.timing.askedAtMs)
+    return this.blocksAsked === 0 ? 0 : nowMs - Math.max(this.timing.lastBytesAtMs, this.timing.askedAtMs)
   }
 
   get hasHaveSpace(): boolean {
