@@ -1,5 +1,5 @@
 import { seededRandom } from '@shardswap/interface'
-import type { BackupReason, ReliabilityCore } from '@shardswap/reliability'
+import type { BackupReason, LateReason, ReliabilityCore } from '@shardswap/reliability'
 import type { PeerView } from '@shardswap/session'
 import type { Copy, Member, Wanted } from './blocks.ts'
 import type { InFlight } from './copies.ts'
@@ -86,7 +86,7 @@ export class Backups {
     return true
   }
 
-  lateReason(copy: Copy): 'late' | 'endgame' {
+  lateReason(copy: Copy): LateReason {
     return copy.owner?.session.isEnding === true ? 'endgame' : 'late'
   }
 

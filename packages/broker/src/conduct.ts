@@ -1,4 +1,4 @@
-import type { Outcome, ReliabilityCore, Turn } from '@shardswap/reliability'
+import type { LateReason, Outcome, ReliabilityCore, Turn } from '@shardswap/reliability'
 import type { Copy, Member } from './blocks.ts'
 import type { Hearing } from './hearing.ts'
 import type { Peers } from './peers.ts'
@@ -45,7 +45,7 @@ export class Conduct {
     return true
   }
 
-  #lateMs(copy: Copy, reason: 'late' | 'endgame'): number {
+  #lateMs(copy: Copy, reason: LateReason): number {
     return copy.sinceMs + this.#reliability.lateAfterMs(copy.peer.key, copy.queuedBytes, reason)
   }
 

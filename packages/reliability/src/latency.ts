@@ -1,5 +1,5 @@
 import { Histogram } from './histogram.ts'
-import type { Delivery } from './types.ts'
+import type { Delivery, LateReason } from './types.ts'
 
 /** Up to so many bytes, its own and those before it, a block's latency is filed in one row; more in the last. */
 const rowBytesMax = [32 * 1024, 512 * 1024, 4 * 1024 * 1024] as const
@@ -109,12 +109,12 @@ export class Latency {
    * From when on a block behind so many bytes, its own included, is late: by the peer's own percentile for
    * such a number of bytes where enough were seen, else by that of all, else by its mean and variation.
    */
-  lateAfterMs(queuedBytes: number, reason: 'late' | 'endgame'): number {
+  lateAfterMs(queuedBytes: number, reason: LateReason): number {
     return this.netLateMs(queuedBytes, reason) + queuedBytes * this.perByteMs
   }
 
   /** The same without the time of the bytes themselves. */
-  netLateMs(queuedBytes: number, reason: 'late' | 'endgame'): number {
+  netLateMs(queuedBytes: number, reason: LateReason): number {
     // The 99th of a hundred latencies, or the 19th of twenty, is the first that says anything of the rest.
     const isLate = reason === 'late'
     const samplesMin = isLate ? 100 : 20

@@ -16,7 +16,7 @@ import { Records } from './records.ts'
 import { fromRemembered, toRemembered } from './remembered.ts'
 import { sharesOf } from './share.ts'
 import { isFit, standingOf, uptimeOf } from './standing.ts'
-import type { BackupReason, Chances, Delivery, Outcome, PeerStanding, ReliabilityCore, Turn } from './types.ts'
+import type { BackupReason, Chances, Delivery, LateReason, Outcome, PeerStanding, ReliabilityCore, Turn } from './types.ts'
 import type { Calibration, PeerScore, Recalled, ReliabilityInit, RememberedPeers } from './views.ts'
 import { Windows } from './windows.ts'
 
@@ -168,7 +168,7 @@ export class Reliability implements ReliabilityCore {
     return this.failChance(peer, surely) > doubtfulFailChance
   }
 
-  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number {
+  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: LateReason): number {
     const latency = this.#records.get(peer)?.latency
     const { lateMinMs, unknownBytesPerS } = this.limits
     if (latency !== undefined) return Math.max(lateMinMs, latency.lateAfterMs(queuedBytes, reason))

@@ -4,7 +4,9 @@ import type { BlockKey, PeerKey } from '@shardswap/interface'
 export type Role = 'primary' | 'backup'
 
 /** Why a want-block goes to a second peer while the first has time left (C5). */
-export type BackupReason = 'proactive' | 'late' | 'endgame'
+export type BackupReason = 'proactive' | LateReason
+/** By what a want-block is late: by what is usual at the peer, or sooner, as it holds the end of a fetch up. */
+export type LateReason = 'late' | 'endgame'
 
 /**
  * What became of one want-block at one peer. Only the first two groups are observations of the peer.
@@ -86,7 +88,7 @@ export interface ReliabilityCore {
   /** Whether what the peer surely has is likelier to fail there than to come. */
   isDoubtful(peer: PeerKey): boolean
   /** From when on a want-block is late at this peer: its own 99th percentile (the 95th in the endgame), in milliseconds after it was sent. */
-  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number
+  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: LateReason): number
   /** Takes a token of the budget, where there is one and the breaker is closed; `failChance` matters for `proactive`. */
   takeBackup(reason: BackupReason, failChance: number, nowMs: number): boolean
   /** The token goes back: nobody was there to be the backup. */

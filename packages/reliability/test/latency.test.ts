@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Histogram } from '../src/histogram.ts'
 import { Latency } from '../src/latency.ts'
+import type { LateReason } from '../src/types.ts'
 import { peerNamed, Scene } from './scene.ts'
 
 const kiB = 1024
@@ -100,8 +101,7 @@ describe('when a block is late', () => {
     scene.connect('a', 'silent', 'new')
     scene.turns('a', 'success', 112, 40)
     scene.turns('silent', 'timeout', 8, 500)
-    const lateMs = (name: string, bytes: number, reason: 'late' | 'endgame'): number =>
-      scene.core.lateAfterMs(peerNamed(name), bytes, reason)
+    const lateMs = (name: string, bytes: number, reason: LateReason): number => scene.core.lateAfterMs(peerNamed(name), bytes, reason)
     const usualMs = lateMs('new', 0, 'late')
     expect(lateMs('silent', 2048 * kiB, 'late')).toBe(usualMs)
     expect(lateMs('new', 2048 * kiB, 'late')).toBe(usualMs + 4000)

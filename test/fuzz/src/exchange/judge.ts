@@ -1,5 +1,13 @@
 import type { BlockKey, PeerKey } from '@shardswap/interface'
-import { type Outcome, type PeerStanding, Reliability, type ReliabilityCore, type Turn } from '@shardswap/reliability'
+import {
+  type BackupReason,
+  type LateReason,
+  type Outcome,
+  type PeerStanding,
+  Reliability,
+  type ReliabilityCore,
+  type Turn
+} from '@shardswap/reliability'
 import type { Random } from '../random.ts'
 import { Broken } from './broken.ts'
 import { chance } from './setting.ts'
@@ -112,11 +120,11 @@ export class Judge implements ReliabilityCore {
     return this.#inner?.isDoubtful(peer) ?? this.failChance(peer, { presence: 1, quietMs: 0 }) > 0.5
   }
 
-  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number {
+  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: LateReason): number {
     return this.#inner?.lateAfterMs(peer, queuedBytes, reason) ?? this.#random.below(reason === 'late' ? 3000 : 1000)
   }
 
-  takeBackup(reason: 'proactive' | 'late' | 'endgame', failChance: number, nowMs: number): boolean {
+  takeBackup(reason: BackupReason, failChance: number, nowMs: number): boolean {
     const isTaken = this.#inner?.takeBackup(reason, failChance, nowMs) ?? chance(this.#random, 60)
     this.#tokens += Number(isTaken)
     return isTaken

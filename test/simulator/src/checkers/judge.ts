@@ -3,6 +3,7 @@ import type {
   BackupReason,
   Chances,
   Delivery,
+  LateReason,
   Outcome,
   PeerStanding,
   Reliability,
@@ -115,7 +116,7 @@ export class Judge implements ReliabilityCore {
     return this.#layer.isDoubtful(peer)
   }
 
-  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: 'late' | 'endgame'): number {
+  lateAfterMs(peer: PeerKey, queuedBytes: number, reason: LateReason): number {
     return this.#layer.lateAfterMs(peer, queuedBytes, reason)
   }
 
