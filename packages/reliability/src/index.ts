@@ -15,9 +15,9 @@ export { BackupBudget } from './budget.ts'
 export { type BudgetLimits, defaultBudgetLimits, verifyBudgetLimits } from './budget-limits.ts'
 export {
   creditedTurn,
+  hasTurn,
   readSegment,
   type Receipt,
-  receiptsOfPeer,
   type ReceiptTurn,
   type Segment,
   type SegmentContent,

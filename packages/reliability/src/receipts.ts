@@ -59,9 +59,9 @@ function precedes(turn: ReceiptTurn, other: ReceiptTurn): boolean {
   return turn.role === other.role ? turn.rank < other.rank : turn.role === 'primary'
 }
 
-/** Those receipts that a peer has a turn in: its own, which it may see. */
-export function* receiptsOfPeer(receipts: Iterable<Receipt>, peer: PeerKey): Generator<Receipt> {
-  for (const receipt of receipts) if (receipt.turns.some((turn) => turn.peer === peer)) yield receipt
+/** Whether a peer has a turn in a receipt: it is its own then, which it may see. */
+export function hasTurn({ turns }: Pick<Receipt, 'turns'>, peer: PeerKey): boolean {
+  return turns.some((turn) => turn.peer === peer)
 }
 
 // The numbers stand in stored segments: an outcome keeps its place for ever.

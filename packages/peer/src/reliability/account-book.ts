@@ -1,7 +1,7 @@
 import { type AbortOptions, type BlockKey, type PeerKey } from '@shardswap/interface'
 import type { Logger } from '@libp2p/interface'
 import { defaultLogger } from '@libp2p/logger'
-import { Accounts, defaultAccountLimits, type PeriodReport, type Receipt, type ReceiptTurn } from '@shardswap/reliability'
+import { Accounts, defaultAccountLimits, hasTurn, type PeriodReport, type Receipt, type ReceiptTurn } from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
 import { base58btc } from 'multiformats/bases/base58'
 import { ReceiptStore } from './receipts.ts'
@@ -54,7 +54,7 @@ export function accountBook(accounts: Accounts, store: ReceiptStore, nowMs: () =
       const name = period ?? accounts.report(nowMs())?.period ?? ''
       for await (const receipt of store.receipts(name, bytesMax)) {
         signal?.throwIfAborted()
-        if (peer === undefined || receipt.turns.some((turn) => turn.peer === peer)) yield accountReceipt(receipt)
+        if (peer === undefined || hasTurn(receipt, peer)) yield accountReceipt(receipt)
       }
     }
   }

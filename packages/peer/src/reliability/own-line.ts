@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { PeerKey } from '@shardswap/interface'
-import type { Receipt } from '@shardswap/reliability'
+import { hasTurn, type Receipt } from '@shardswap/reliability'
 import { type AccountBook, multihashText } from './account-book.ts'
 import type { ReceiptStore } from './receipts.ts'
 import type { OwnAccount, OwnReceipt, OwnReceipts, OwnReceiptTurn } from './types.ts'
@@ -97,7 +97,7 @@ export class OwnAccounts {
     let looked = 0
     for await (const receipt of receipts.receipts(period, searchedBytesMax)) {
       this.#stopping.signal.throwIfAborted()
-      if (receipt.turns.some((turn) => turn.peer === peer)) found.push(receipt)
+      if (hasTurn(receipt, peer)) found.push(receipt)
       if (++looked % receiptsPerTurn === 0) await nextTurn()
     }
     this.#last = { peer, period, atMs: nowMs(), receipts: found }
