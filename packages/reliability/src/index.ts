@@ -4,6 +4,7 @@
  * Pure: no clock, no die, no I/O. What is remembered is given out as plain data and taken back.
  */
 export type * from './types.ts'
+export { countNames } from './record.ts'
 export { Reliability } from './reliability.ts'
 export { defaultReliabilityLimits, type ReliabilityLimits, type ShareMap } from './limits.ts'
 export type * from './views.ts'
@@ -21,7 +22,8 @@ export {
   type ReceiptTurn,
   type Segment,
   type SegmentContent,
-  type TurnOutcome
+  type TurnOutcome,
+  turnOutcomes
 } from './receipts.ts'
 export { type RewardShare, rewardShares } from './rewards.ts'
 export {

@@ -64,8 +64,8 @@ export function hasTurn({ turns }: Pick<Receipt, 'turns'>, peer: PeerKey): boole
   return turns.some((turn) => turn.peer === peer)
 }
 
-// The numbers stand in stored segments: an outcome keeps its place for ever.
-const outcomes: readonly TurnOutcome[] = [
+/** All that a turn may say. Their numbers stand in stored segments: an outcome keeps its place for ever. */
+export const turnOutcomes: readonly TurnOutcome[] = [
   'open',
   'success',
   'timeout',
@@ -77,7 +77,7 @@ const outcomes: readonly TurnOutcome[] = [
   'withdrawn',
   'refused'
 ]
-const outcomeCodes = new Map(outcomes.map((outcome, code) => [outcome, code]))
+const outcomeCodes = new Map(turnOutcomes.map((outcome, code) => [outcome, code]))
 
 const segmentVersion = 1
 /** First byte of an entry: a peer's name, or a receipt with flags. */
@@ -205,7 +205,7 @@ export function readSegment(bytes: Uint8Array): SegmentContent {
 function readTurn(reader: ByteReader, peers: readonly PeerKey[]): ReceiptTurn {
   const peer = peers[reader.varint()]
   const code = reader.byte()
-  const outcome = outcomes[code & (backupFlag - 1)]
+  const outcome = turnOutcomes[code & (backupFlag - 1)]
   if (peer === undefined || outcome === undefined) throw new MalformedError('a turn of a peer or an outcome that nobody knows')
   return { peer, role: (code & backupFlag) === 0 ? 'primary' : 'backup', outcome, rank: code >> rankShift }
 }

@@ -12,7 +12,7 @@ const stepMs = 1000
 
 export type MutableCounts = { -readonly [name in keyof PeerCounts]: PeerCounts[name] }
 
-export function noCounts(): MutableCounts {
+function noCounts(): MutableCounts {
   return {
     attempted: 0,
     successful: 0,
@@ -32,6 +32,9 @@ export function noCounts(): MutableCounts {
     hardFailures: 0
   }
 }
+
+/** What is counted of a peer. */
+export const countNames = Object.keys(noCounts()) as readonly (keyof PeerCounts)[]
 
 const counterOf = {
   success: 'successful',

@@ -2,14 +2,13 @@ import type { PeerKey } from '@shardswap/interface'
 import type { Calendar } from './calendar.ts'
 import { Latency } from './latency.ts'
 import type { ReliabilityLimits } from './limits.ts'
-import { noCounts, PeerRecord } from './record.ts'
+import { countNames, PeerRecord } from './record.ts'
 import type { PeerCounts, Recalled, RememberedPeer, RememberedPeers, RememberedWindows } from './views.ts'
 import { Windows } from './windows.ts'
 
 const version = 1
 /** The text form of a PeerId has 46 to 59 letters; a longer key is none. */
 const peerLettersMax = 128
-const countNames = Object.keys(noCounts()) as (keyof PeerCounts)[]
 
 /** A record as plain data. */
 export function toRemembered(record: PeerRecord, calendar: Calendar, nowMs: number): RememberedPeer {

@@ -71,11 +71,12 @@ export async function rememberedAccounts(
   return accountBook(accounts, await ReceiptStore.open({ datastore, accounts, log, nowMs }), nowMs)
 }
 
-function accountReceipt({ key, closedMs, isContinued, turns, credited }: Receipt): AccountReceipt {
+/** A receipt for others to read. */
+export function accountReceipt({ key, closedMs, isContinued, turns, credited }: Receipt): AccountReceipt {
   return { multihash: multihashText(key), closedMs, isContinued, turns, credited: credited ?? null }
 }
 
 /** A key holds its multihash, one character a byte. */
-export function multihashText(key: BlockKey): string {
+function multihashText(key: BlockKey): string {
   return base58btc.baseEncode(Uint8Array.from(key, (char) => char.charCodeAt(0)))
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { PeerKey } from '@shardswap/interface'
 import { hasTurn, type Receipt } from '@shardswap/reliability'
-import { type AccountBook, multihashText } from './account-book.ts'
+import { type AccountBook, accountReceipt } from './account-book.ts'
 import type { ReceiptStore } from './receipts.ts'
 import type { OwnAccount, OwnReceipt, OwnReceipts, OwnReceiptTurn } from './types.ts'
 
@@ -118,18 +118,12 @@ export class OwnAccounts {
 /** A receipt as one of its peers may see it: others have numbers. */
 function ownReceipt(receipt: Receipt | undefined, peer: PeerKey): OwnReceipt | undefined {
   if (receipt === undefined) return undefined
-  const { key, closedMs, isContinued, turns, credited } = receipt
   const others: PeerKey[] = []
   const whoIs = (each: PeerKey): OwnReceiptTurn['who'] => {
     if (each === peer) return 'you'
     if (!others.includes(each)) others.push(each)
     return others.indexOf(each) + 1
   }
-  return {
-    multihash: multihashText(key),
-    closedMs,
-    isContinued,
-    turns: turns.map((turn) => ({ who: whoIs(turn.peer), role: turn.role, outcome: turn.outcome, rank: turn.rank })),
-    credited: credited ?? null
-  }
+  const turns = receipt.turns.map(({ peer: each, role, outcome, rank }) => ({ who: whoIs(each), role, outcome, rank }))
+  return { ...accountReceipt(receipt), turns }
 }

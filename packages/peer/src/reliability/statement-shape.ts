@@ -1,27 +1,12 @@
 import { MalformedError, peerKey } from '@shardswap/interface'
-import type { PeerCounts, PeerScore } from '@shardswap/reliability'
+import { countNames, type PeerCounts, type PeerScore, turnOutcomes } from '@shardswap/reliability'
 import type { OwnAccount, OwnReceipt, OwnReceiptTurn, ScoreStatement } from './types.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const outcomes = ['open', 'success', 'timeout', 'silence', 'reset', 'broken-have', 'late', 'denied', 'withdrawn', 'refused'] as const
 const roles = ['primary', 'backup'] as const
 const rates = ['success24h', 'success30d', 'uptime24h', 'uptime30d', 'latencyP50Ms', 'latencyP95Ms'] as const
 const counted = ['attempted', 'successful', 'rewardable', 'primaryTurns', 'backupTurns'] as const
-const counters: readonly (keyof PeerCounts)[] = [
-  ...counted,
-  'timeouts',
-  'silences',
-  'resets',
-  'brokenHaves',
-  'late',
-  'denied',
-  'withdrawn',
-  'refused',
-  'duplicateBlocks',
-  'duplicateBytes',
-  'hardFailures'
-]
 
 /** A statement out of somebody else's JSON: every field is what its type says, and nothing else is kept. Errors: MalformedError. */
 export function statementOf(value: unknown): ScoreStatement {
@@ -58,7 +43,7 @@ function scoreOf(value: unknown): PeerScore {
     latencyP50Ms: undefined,
     latencyP95Ms: undefined,
     ...(Object.fromEntries(known) as Partial<Record<(typeof rates)[number], number>>),
-    counts: Object.fromEntries(counters.map((name) => [name, countAt(counts, name)])) as Record<keyof PeerCounts, number>
+    counts: Object.fromEntries(countNames.map((name) => [name, countAt(counts, name)])) as Record<keyof PeerCounts, number>
   }
 }
 
@@ -85,7 +70,7 @@ function receiptOf(value: unknown): OwnReceipt {
 function turnOf(value: unknown): OwnReceiptTurn {
   const fields = objectAt(value, 'a turn')
   const who = fields['who'] === 'you' ? 'you' : countAt(fields, 'who')
-  return { who, role: wordAt(fields, 'role', roles), outcome: wordAt(fields, 'outcome', outcomes), rank: countAt(fields, 'rank') }
+  return { who, role: wordAt(fields, 'role', roles), outcome: wordAt(fields, 'outcome', turnOutcomes), rank: countAt(fields, 'rank') }
 }
 
 function objectAt(value: unknown, name: string): Fields {

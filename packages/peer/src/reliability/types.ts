@@ -1,40 +1,23 @@
 import type { AbortOptions, PeerKey } from '@shardswap/interface'
-import type { Outcome, PeerScore, Role } from '@shardswap/reliability'
+import type { Counters, PeerScore, ReceiptTurn } from '@shardswap/reliability'
+import type { AccountReceipt } from './account-book.ts'
 
 /** One want-block of a receipt. */
-export interface OwnReceiptTurn {
+export interface OwnReceiptTurn extends Omit<ReceiptTurn, 'peer'> {
   /** `you`, or the number of another peer within this receipt, from 1: who that is concerns nobody else. */
   readonly who: 'you' | number
-  readonly role: Role
-  /** `open` where the want was closed before its turn was settled. */
-  readonly outcome: Outcome | 'open'
-  /** Its place among the successes of its want, from 1; 0 where it did not succeed. */
-  readonly rank: number
 }
 
 /** What one want came to in which the peer had a turn: enough to work out who is to be credited (P9). */
-export interface OwnReceipt {
-  /** The block's multihash in base58btc, as Kubo writes it. */
-  readonly multihash: string
-  /** When it was closed, in milliseconds since 1970. */
-  readonly closedMs: number
-  /** Only failures so far: the same want has a further receipt. */
-  readonly isContinued: boolean
+export interface OwnReceipt extends Omit<AccountReceipt, 'turns'> {
   /** In the order in which they were sent. */
   readonly turns: readonly OwnReceiptTurn[]
-  /** Which of the turns has the credit, from 0; null where none has. */
-  readonly credited: number | null
 }
 
 /** A peer's row in the account of one period (P8, P9). */
-export interface OwnAccount {
+export interface OwnAccount extends Omit<Counters, 'rescued'> {
   /** The period's name, its day in UTC by default. */
   readonly period: string
-  readonly attempted: number
-  readonly successful: number
-  readonly rewardable: number
-  readonly primaryTurns: number
-  readonly backupTurns: number
 }
 
 /** What a peer states of another, to that other one alone. */
