@@ -1,4 +1,4 @@
-import type { PeerKey } from '@shardswap/interface'
+import { isCount, isObject, type PeerKey } from '@shardswap/interface'
 import type { Calendar } from './calendar.ts'
 import { Latency } from './latency.ts'
 import type { ReliabilityLimits } from './limits.ts'
@@ -115,20 +115,12 @@ function readLatency(record: PeerRecord, { latency, latencies }: Partial<Record<
   return record.latency !== undefined
 }
 
-function isObject<T>(value: unknown): value is Partial<Record<keyof T, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isNumbers(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((number) => typeof number === 'number')
 }
 
 function isAmount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
-}
-
-function isCount(value: unknown): value is number {
-  return isAmount(value) && Number.isInteger(value)
 }
 
 /** Something of unknown kind, short enough for a message. */

@@ -1,4 +1,4 @@
-import type { PeerKey } from '@shardswap/interface'
+import { isCount, type PeerKey } from '@shardswap/interface'
 import type { Receipt, ReceiptTurn } from './receipts.ts'
 
 /** What is counted of a peer in a period (P8). */
@@ -151,10 +151,6 @@ export function isSavedPeriod(value: unknown): value is SavedPeriod {
 function isRow(value: unknown): boolean {
   const row = (value ?? {}) as Record<string, unknown>
   return typeof row['peer'] === 'string' && counterNames.every((name) => isCount(row[name]))
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
 function count(row: Row, isBackup: boolean, isSuccess: boolean, isCredited: boolean): void {

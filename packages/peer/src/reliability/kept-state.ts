@@ -1,3 +1,4 @@
+import { isObject } from '@shardswap/interface'
 import type { RememberedPeers } from '@shardswap/reliability'
 import { shifted } from './shift.ts'
 
@@ -13,7 +14,7 @@ export interface KeptState {
  * Throws where it does not tell by which clock it was dated.
  */
 export function keptState(state: unknown, pausedMs: number, nowWallMs: number): unknown {
-  const { wallMs, remembered } = (typeof state === 'object' && state !== null ? state : {}) as Partial<Record<keyof KeptState, unknown>>
+  const { wallMs, remembered } = isObject<KeptState>(state) ? state : {}
   if (typeof wallMs !== 'number' || !Number.isFinite(wallMs)) throw new Error('it does not tell by which clock it is dated')
   return shifted(remembered, nowWallMs - wallMs - pausedMs)
 }

@@ -1,4 +1,4 @@
-import { asError, peerKey } from '@shardswap/interface'
+import { asError, isCount, peerKey } from '@shardswap/interface'
 import type { Connection, Libp2p, Logger, PeerId, PrivateKey, Stream } from '@libp2p/interface'
 import { ScoreUnavailableError } from '../errors.ts'
 import { Allowance } from './allowance.ts'
@@ -137,7 +137,7 @@ function questionIn(frame: Uint8Array): Question {
   if (typeof value !== 'object' || value === null) throw new Error('the question is no object')
   const { period, from } = value as Partial<Record<keyof Question, unknown>>
   if (period !== undefined && (typeof period !== 'string' || period.length > periodLengthMax)) throw new Error('"period" names no period')
-  if (from !== undefined && (typeof from !== 'number' || !Number.isSafeInteger(from) || from < 0)) throw new Error('"from" is no count')
+  if (from !== undefined && !isCount(from)) throw new Error('"from" is no count')
   return { ...(period === undefined ? {} : { period }), ...(from === undefined ? {} : { from }) }
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from '@shardswap/interface'
 import type { RememberedPeers } from '@shardswap/reliability'
 
 const hourMs = 3_600_000
@@ -32,8 +33,4 @@ function shiftedHours(windows: unknown, byMs: number): unknown {
 
 function later(time: unknown, by: number): unknown {
   return typeof time === 'number' ? Math.max(0, time + by) : time
-}
-
-function isObject<T>(value: unknown): value is Partial<Record<keyof T, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
+import { isObject } from '@shardswap/interface'
 
 /** When something was written, on the two clocks that outlive a process. */
 export interface Stamp {
@@ -31,8 +32,8 @@ export function elapsedMs(from: Stamp, to: Stamp): number {
 
 /** What a stamp was before it was stored, or undefined where it is none. */
 export function stampOf(value: unknown): Stamp | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { wallMs, upMs, boot } = value as Partial<Record<keyof Stamp, unknown>>
+  if (!isObject<Stamp>(value)) return undefined
+  const { wallMs, upMs, boot } = value
   if (!isTime(wallMs) || !isTime(upMs) || typeof boot !== 'string') return undefined
   return { wallMs, upMs, boot }
 }
