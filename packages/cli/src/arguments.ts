@@ -1,14 +1,14 @@
 /** What a command's arguments mean; nonsense is a usage error before any repo is opened. */
 import { parsePath } from '@shardswap/content'
 import { parseCid } from '@shardswap/daemon'
-import type { CID } from '@shardswap/interface'
+import { type CID, messageOf } from '@shardswap/interface'
 import { UsageError } from './errors.ts'
 
 function orUsage<T>(parse: () => T): T {
   try {
     return parse()
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    throw new UsageError(messageOf(error))
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a command runs with: its node, its output, and the ways in which it can be given up. */
 import { connectDaemon, findDaemon, LocalNode, startDeadline, type SwapNode } from '@shardswap/daemon'
-import { AbortError } from '@shardswap/interface'
+import { AbortError, messageOf } from '@shardswap/interface'
 import { openRepo, repoPath } from '@shardswap/repo'
 import { UsageError } from './errors.ts'
 import type { GlobalOptions } from './options.ts'
@@ -87,6 +87,6 @@ export class Context {
     const results = await Promise.allSettled(peer.map(async (address) => await node.swarmConnect(address, { signal })))
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
     if (failures.length > 0 && failures.length === results.length) throw failures[0]
-    for (const failure of failures) this.note(`Warning: ${failure instanceof Error ? failure.message : String(failure)}`)
+    for (const failure of failures) this.note(`Warning: ${messageOf(failure)}`)
   }
 }

@@ -1,4 +1,5 @@
 /** Values of options: what is wrong is said before anything is done (exit code 2). */
+import { messageOf } from '@shardswap/interface'
 import { codecNames, hashNames, isLoopback, parseDurationMs, parseMultiaddr } from '@shardswap/daemon'
 import { InvalidArgumentError, Option } from 'commander'
 
@@ -19,7 +20,7 @@ function refused<T>(parse: () => T): T {
   try {
     return parse()
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+    throw new InvalidArgumentError(messageOf(error))
   }
 }
 

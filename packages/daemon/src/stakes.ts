@@ -1,4 +1,4 @@
-import { InvalidParametersError, type PeerKey, peerKey } from '@shardswap/interface'
+import { InvalidParametersError, messageOf, type PeerKey, peerKey } from '@shardswap/interface'
 import type { AccountReport, RewardShare } from '@shardswap/peer'
 
 /** What people have staked for their peers, in whatever unit; only who has enough is paid (P11). */
@@ -43,7 +43,7 @@ function jsonRows(text: string): StakeRow[] {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new InvalidParametersError(`it begins as JSON and is none: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new InvalidParametersError(`it begins as JSON and is none: ${messageOf(error)}`, {
       cause: error
     })
   }

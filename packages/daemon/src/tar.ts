@@ -5,7 +5,7 @@
  * has them, as tar cannot leave a field out.
  */
 import { NotAFileError, type TreeEntry, type UnixTime } from '@shardswap/content'
-import { CID, MalformedError } from '@shardswap/interface'
+import { asError, CID, MalformedError } from '@shardswap/interface'
 import { type Extract, extract, type Header, pack, type Pack } from 'tar-stream'
 import { drained } from './drained.ts'
 import { modeText, unixTime } from './shapes.ts'
@@ -46,7 +46,7 @@ async function writeEntries(archive: Pack, entries: AsyncIterable<TreeEntry>, na
     }
     archive.finalize()
   } catch (error) {
-    archive.destroy(error instanceof Error ? error : new Error(String(error)))
+    archive.destroy(asError(error))
     throw error
   }
 }
@@ -128,7 +128,7 @@ async function feed(archive: Extract, bytes: AsyncIterable<Uint8Array>): Promise
     }
     archive.end(undefined)
   } catch (error) {
-    archive.destroy(error instanceof Error ? error : new Error(String(error)))
+    archive.destroy(asError(error))
     throw error
   }
 }

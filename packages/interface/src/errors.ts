@@ -98,6 +98,16 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message)
 }
 
+/** What was thrown, for people to read. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+/** Whether this says that something is not there, whichever package's NotFoundError it is. */
+export function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === 'NotFoundError'
+}
+
 /** What was thrown, as an Error: other code may throw anything. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new ShardswapError(`a value that is no error was thrown: ${JSON.stringify(thrown)}`)

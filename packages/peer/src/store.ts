@@ -1,4 +1,4 @@
-import { type BlockKey, readBlock, type CID } from '@shardswap/interface'
+import { type BlockKey, type CID, isNotFound, readBlock } from '@shardswap/interface'
 import type { Blockstore } from 'interface-blockstore'
 import { MemoryStore } from './memory-store.ts'
 import type { LocalBlocks } from './serve/types.ts'
@@ -11,10 +11,6 @@ export interface LocalStore extends LocalBlocks {
   find(cid: CID, key: BlockKey): Uint8Array | undefined | Promise<Uint8Array | undefined>
   /** Resolves once the block is as durable as the store promises; a store in memory answers at once. */
   put(cid: CID, bytes: Uint8Array, key: BlockKey): void | Promise<void>
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && error.name === 'NotFoundError'
 }
 
 /** What somebody else's store answers: their promises may be of any kind. */
@@ -30,7 +26,7 @@ export function localStore(store: Blockstore & NonNullable<PeerInit['blockstore'
     try {
       return await readBlock(store, cid)
     } catch (error) {
-      if (isMissing(error)) return undefined
+      if (isNotFound(error)) return undefined
       throw error
     }
   }

@@ -1,3 +1,4 @@
+import { messageOf } from '@shardswap/interface'
 import { ConfigError } from './errors.ts'
 import type { RepoConfig } from './types.ts'
 
@@ -47,7 +48,7 @@ export function parseConfig(path: string, text: string): RepoConfig {
   try {
     json = JSON.parse(text)
   } catch (cause) {
-    throw new ConfigError(`config: ${path} is not JSON (${cause instanceof Error ? cause.message : String(cause)})`, { cause })
+    throw new ConfigError(`config: ${path} is not JSON (${messageOf(cause)})`, { cause })
   }
   const root = objectAt(json, 'the file', ['addresses'])
   const addresses = root['addresses'] === undefined ? {} : objectAt(root['addresses'], 'addresses', ['swarm', 'api'])

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { messageOf } from '@shardswap/interface'
 import { ClassicLevel, type OpenOptions } from 'classic-level'
 import { RepoCorruptError, RepoLockedError } from './errors.ts'
 import { errorCode, readOptional, writeAtomic } from './files.ts'
@@ -54,7 +55,7 @@ export async function openLevel<Key>(location: string, keyEncoding: 'utf8' | 'vi
     await db.close()
     if (isLocked(error)) throw error
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = messageOf(cause)
     throw new RepoCorruptError(
       `the database ${location} cannot be opened (${why}): if its disk is full or not writable, mend that; ` +
         'if it is damaged, restore it from a backup, or move that folder away and start with an empty one',

@@ -1,4 +1,5 @@
 /** `daemon`: a node that stays. */
+import { messageOf } from '@shardswap/interface'
 import { type Daemon, startDaemon } from '@shardswap/daemon'
 import { initRepo, openRepo, type Repo, repoExists } from '@shardswap/repo'
 import type { Command } from 'commander'
@@ -33,7 +34,7 @@ async function lookAtRecord(context: Context, { datastore }: Repo): Promise<void
     const { rememberedScores } = await import('@shardswap/peer')
     await rememberedScores(datastore)
   } catch (error) {
-    context.note(`Warning: ${error instanceof Error ? error.message : String(error)}`)
+    context.note(`Warning: ${messageOf(error)}`)
   }
 }
 
@@ -66,7 +67,7 @@ async function connectPeers(context: Context, daemon: Daemon): Promise<void> {
       await daemon.node.swarmConnect(address, { signal: context.signal })
     } catch (error) {
       if (context.signal.aborted) return
-      context.note(`Warning: ${error instanceof Error ? error.message : String(error)}`)
+      context.note(`Warning: ${messageOf(error)}`)
     }
   }
 }

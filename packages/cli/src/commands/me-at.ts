@@ -1,4 +1,5 @@
 /** `peers --me-at`: how this node stands with a peer, as that one says. */
+import { messageOf } from '@shardswap/interface'
 import { ownScoreShape, parseMultiaddr, type SwapNode } from '@shardswap/daemon'
 import type { OwnReceipt, OwnScore, PeerScore } from '@shardswap/peer'
 import type { Context } from '../context.ts'
@@ -51,7 +52,7 @@ function checkMultiaddr(target: string): void {
   try {
     parseMultiaddr(target)
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    throw new UsageError(messageOf(error))
   }
 }
 

@@ -1,6 +1,6 @@
 /** `report`: who was asked in a period, who delivered, who has the credit, and how rewards would be shared. */
 import { type AccountRowShape, parseStakes, reportShape, rewardsOf, type Stakes } from '@shardswap/daemon'
-import { joinBytes, TooLargeError } from '@shardswap/interface'
+import { joinBytes, messageOf, TooLargeError } from '@shardswap/interface'
 import type { AccountReceipt, AccountReport, RewardShare } from '@shardswap/peer'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Context } from '../context.ts'
@@ -32,7 +32,7 @@ async function stakesIn(path: string, signal: AbortSignal): Promise<Stakes> {
   try {
     return parseStakes(new TextDecoder().decode(joinBytes(parts, bytes)))
   } catch (error) {
-    throw new UsageError(`${path} is no table of stakes: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new UsageError(`${path} is no table of stakes: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -1,4 +1,5 @@
 /** `swarm peers|connect`. */
+import { messageOf } from '@shardswap/interface'
 import { peerShape } from '@shardswap/daemon'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
@@ -22,7 +23,7 @@ async function connect(context: Context, addresses: readonly string[]): Promise<
     try {
       parseMultiaddr(address)
     } catch (error) {
-      throw new UsageError(error instanceof Error ? error.message : String(error))
+      throw new UsageError(messageOf(error))
     }
   }
   const { signal, out, options } = context

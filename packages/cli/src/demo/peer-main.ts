@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { add, cat } from '@shardswap/content'
-import { blockSinkOf } from '@shardswap/interface'
+import { blockSinkOf, messageOf } from '@shardswap/interface'
 import { createPeer, type Peer } from '@shardswap/peer'
 import { openRepo } from '@shardswap/repo'
 import { demoBytes } from './content.ts'
@@ -82,6 +82,6 @@ async function obey(order: DemoOrder): Promise<void> {
 }
 
 process.on('message', (order: DemoOrder) => {
-  obey(order).catch((error: unknown) => report({ type: 'failed', message: error instanceof Error ? error.message : String(error) }))
+  obey(order).catch((error: unknown) => report({ type: 'failed', message: messageOf(error) }))
 })
 report({ type: 'ready', peer: peer.peerId.toString(), address: peer.addresses()[0] ?? '' })

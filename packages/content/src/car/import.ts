@@ -8,6 +8,7 @@ import {
   CID,
   HashMismatchError,
   MalformedError,
+  messageOf,
   ShardswapError,
   TooLargeError
 } from '@shardswap/interface'
@@ -142,10 +143,7 @@ async function located<T>(reader: BoundedReader, offset: number, what: string, s
     return await step()
   } catch (cause) {
     if (cause instanceof ShardswapError || reader.isOfStream(cause)) throw cause
-    throw new MalformedError(
-      `invalid ${what} at byte offset ${offset} of the archive: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause }
-    )
+    throw new MalformedError(`invalid ${what} at byte offset ${offset} of the archive: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -1,7 +1,7 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import * as dagJson from '@ipld/dag-json'
 import * as dagPb from '@ipld/dag-pb'
-import { CID, MalformedError } from '@shardswap/interface'
+import { CID, MalformedError, messageOf } from '@shardswap/interface'
 import * as raw from 'multiformats/codecs/raw'
 import { UnsupportedCodecError } from '../errors.ts'
 
@@ -30,7 +30,7 @@ export function linksOf(cid: CID, bytes: Uint8Array): Link[] {
         break
     }
   } catch (cause) {
-    throw new MalformedError(`${cid.toString()} does not follow its codec: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new MalformedError(`${cid.toString()} does not follow its codec: ${messageOf(cause)}`, {
       cause
     })
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, lstat, lutimes, mkdir, open, rename, stat, symlink, unlink, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type AbortOptions, assert } from '@shardswap/interface'
+import { type AbortOptions, asError, assert } from '@shardswap/interface'
 import { NotAFileError, UnsafePathError } from '../errors.ts'
 import { treeFilesMax } from '../limits.ts'
 import { throwIfAborted } from '../local.ts'
@@ -228,7 +228,7 @@ async function restore(job: Job, entry: TreeEntry, file: string): Promise<void> 
     const time = timeOf(entry.mtime)
     await (isLink ? lutimes : utimes)(file, time, time)
   } catch (error) {
-    job.options.onWarning?.(entry.path, error instanceof Error ? error : new Error(String(error)))
+    job.options.onWarning?.(entry.path, asError(error))
   }
 }
 

@@ -1,5 +1,5 @@
 import * as dagPb from '@ipld/dag-pb'
-import { type CID } from '@shardswap/interface'
+import { type CID, messageOf } from '@shardswap/interface'
 import { Node } from 'ipfs-unixfs'
 import * as raw from 'multiformats/codecs/raw'
 import { NotUnixFSError, SizeMismatchError } from '../errors.ts'
@@ -81,7 +81,7 @@ function parse(cid: CID, bytes: Uint8Array): { node: dagPb.PBNode; data: Data } 
     const data = node.Data === undefined ? undefined : Node.decode(bytes).data
     if (data !== undefined) return { node, data }
   } catch (cause) {
-    throw new NotUnixFSError(`${cid.toString()} is not UnixFS: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new NotUnixFSError(`${cid.toString()} is not UnixFS: ${messageOf(cause)}`, { cause })
   }
   throw new NotUnixFSError(`${cid.toString()} is not UnixFS: it is a dag-pb node without data`)
 }

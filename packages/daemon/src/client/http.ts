@@ -1,6 +1,6 @@
 /** Calls to a daemon: `POST /api/v0/…`, on a connection of their own. */
 import { Agent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
-import type { AbortOptions } from '@shardswap/interface'
+import { type AbortOptions, messageOf } from '@shardswap/interface'
 import type { HostPort } from '../address.ts'
 import { drained } from '../drained.ts'
 import { DaemonUnreachableError, errorFrom, reasonFor } from '../errors.ts'
@@ -121,7 +121,7 @@ export async function* body(response: IncomingMessage, options: AbortOptions = {
   try {
     for await (const bytes of response as AsyncIterable<Uint8Array>) yield bytes
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     throw reasonFor(new DaemonUnreachableError(`the daemon broke off its answer (${why})`, { cause: error }), options.signal)
   } finally {
     response.destroy()

@@ -14,7 +14,16 @@ import {
   writeTree,
   type WriteTreeResult
 } from '@shardswap/content'
-import { type AbortOptions, type BlockSink, blockBytesMax, type BlockSource, type CID, NotFoundError, peerKey } from '@shardswap/interface'
+import {
+  type AbortOptions,
+  blockBytesMax,
+  type BlockSink,
+  type BlockSource,
+  type CID,
+  messageOf,
+  NotFoundError,
+  peerKey
+} from '@shardswap/interface'
 import type { AccountBook, AccountReceipt, AccountReport, ConnectedPeer, OwnScore, OwnScoreOptions, Peer, PeerScore } from '@shardswap/peer'
 import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shardswap/repo'
 import { parseMultiaddr } from '../address.ts'
@@ -172,7 +181,7 @@ export class LocalNode implements SwapNode {
       return (await peer.connect(target, options)).toString()
     } catch (error) {
       if (options.signal?.aborted === true) throw reasonFor(error, options.signal)
-      const why = error instanceof Error ? error.message : String(error)
+      const why = messageOf(error)
       throw new ConnectError(`could not connect to ${address}: ${why}`, { cause: error })
     }
   }

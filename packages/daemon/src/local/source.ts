@@ -1,6 +1,6 @@
 /** Where a local node's reads find blocks. */
 import { hashFunction, identityCode, isIdentity, isVerifiable } from '@shardswap/hashes'
-import { type BlockSource, type CID, InvalidCidError, NotFoundError, readBlock, UnknownHashError } from '@shardswap/interface'
+import { type BlockSource, type CID, InvalidCidError, isNotFound, NotFoundError, readBlock, UnknownHashError } from '@shardswap/interface'
 import type { Repo } from '@shardswap/repo'
 
 /** The repo alone: what is not there is NotFoundError at once, with a message that says what would help. */
@@ -12,7 +12,7 @@ export function offlineSource(repo: Repo): BlockSource {
       try {
         return await readBlock(repo.blocks, cid, options)
       } catch (error) {
-        if (!(error instanceof Error) || error.name !== 'NotFoundError') throw error
+        if (!isNotFound(error)) throw error
         throw new NotFoundError(`block ${cid.toString()} was not found locally (offline)`, { cause: error })
       }
     }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import busboy from 'busboy'
-import { InvalidParametersError, MalformedError } from '@shardswap/interface'
+import { InvalidParametersError, MalformedError, messageOf } from '@shardswap/interface'
 
 export interface UploadPart {
   /** Name of the form's field, which may carry `?mode=…&mtime=…`. */
@@ -60,7 +60,7 @@ export async function* uploadedFiles(request: IncomingMessage, signal: AbortSign
 }
 
 function malformed(error: unknown): MalformedError {
-  const why = error instanceof Error ? error.message : String(error)
+  const why = messageOf(error)
   return new MalformedError(`the upload cannot be read: ${why}`, { cause: error })
 }
 
@@ -78,7 +78,7 @@ function openParser(request: IncomingMessage): busboy.Busboy {
   try {
     return busboy({ headers: request.headers, preservePath: true, defParamCharset: 'utf8', limits: { fields: 0 } })
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     throw new InvalidParametersError(`this call takes its data as multipart/form-data: ${why}`, { cause: error })
   }
 }

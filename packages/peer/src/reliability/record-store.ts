@@ -1,3 +1,4 @@
+import { isNotFound, messageOf } from '@shardswap/interface'
 import type { Logger } from '@libp2p/interface'
 import { type Datastore, Key } from 'interface-datastore'
 import { decodeRecord, encodeRecord } from './record.ts'
@@ -40,7 +41,7 @@ async function valueAt(datastore: Datastore, key: Key): Promise<Uint8Array | und
   try {
     return await datastore.get(key)
   } catch (error) {
-    if (error instanceof Error && error.name === 'NotFoundError') return undefined
+    if (isNotFound(error)) return undefined
     throw error
   }
 }
@@ -76,7 +77,7 @@ export class RecordStore {
     try {
       return accept(found.state, found.pausedMs)
     } catch (error) {
-      const reason = `it holds what no record holds (${error instanceof Error ? error.message : String(error)})`
+      const reason = `it holds what no record holds (${messageOf(error)})`
       return await this.#setAside(reason, found.bytes)
     }
   }

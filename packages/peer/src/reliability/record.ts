@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { joinBytes } from '@shardswap/interface'
+import { joinBytes, messageOf } from '@shardswap/interface'
 
 /** The layout that this code writes; others are not read. */
 export const recordVersion = 1
@@ -43,7 +43,7 @@ export function decodeRecord(bytes: Uint8Array): DecodedRecord {
   try {
     return { kind: 'good', body: JSON.parse(new TextDecoder().decode(bytes.subarray(bodyAt))) as unknown }
   } catch (error) {
-    return bad(`it is no JSON (${error instanceof Error ? error.message : String(error)})`)
+    return bad(`it is no JSON (${messageOf(error)})`)
   }
 }
 

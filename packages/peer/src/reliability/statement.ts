@@ -1,4 +1,4 @@
-import { MalformedError, peerKey } from '@shardswap/interface'
+import { MalformedError, messageOf, peerKey } from '@shardswap/interface'
 import type { PeerId, PrivateKey, Record as SignedRecord } from '@libp2p/interface'
 import { peerIdFromPublicKey } from '@libp2p/peer-id'
 import { RecordEnvelope } from '@libp2p/peer-record'
@@ -87,7 +87,7 @@ async function opened(signed: Uint8Array): Promise<{ payload: unknown; signer: s
     const payload = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(envelope.payload)) as unknown
     return { payload, signer: peerIdFromPublicKey(envelope.publicKey).toString() }
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = messageOf(cause)
     throw new MalformedError(`this is no signed statement: ${why}`, { cause })
   }
 }

@@ -6,11 +6,12 @@ import {
   CID,
   HashMismatchError,
   InvalidCidError,
+  joinBytes,
+  messageOf,
   NotFoundError,
   StoppedError,
   TooLargeError,
-  UnknownHashError,
-  joinBytes
+  UnknownHashError
 } from '@shardswap/interface'
 import type { InputPair, Pair } from 'interface-blockstore'
 import { code as rawCode } from 'multiformats/codecs/raw'
@@ -217,7 +218,7 @@ export class EngineBlockstore implements SizedBlockstore {
       const gone = (await this.#engine.size(cid.multihash.bytes)) === undefined
       return gone ? undefined : { cid, ok: false, reason: 'its bytes are missing' }
     } catch (error) {
-      return { cid, ok: false, reason: `it cannot be read: ${error instanceof Error ? error.message : String(error)}` }
+      return { cid, ok: false, reason: `it cannot be read: ${messageOf(error)}` }
     }
   }
 
