@@ -17,6 +17,7 @@ import type { Libp2p, Logger, PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
+import { nowMs } from './clock.ts'
 import { Fetcher } from './fetch/fetcher.ts'
 import { PeerSession } from './fetch/peer-session.ts'
 import { fetchStat, peerFetchStat } from './fetch/stat.ts'
@@ -42,9 +43,6 @@ import type {
   Session,
   SessionInit
 } from './types.ts'
-
-/** A clock that never jumps. */
-export const nowMs = (): number => performance.now()
 
 /** What a peer is put together from. */
 export interface PeerParts {

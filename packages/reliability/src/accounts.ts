@@ -1,5 +1,6 @@
 import { assert } from '@shardswap/interface'
 import type { BlockKey, PeerKey } from '@shardswap/interface'
+import { Calendar } from './calendar.ts'
 import { verifyAccountLimits } from './account-limits.ts'
 import type { AccountLimits } from './account-limits.ts'
 import { periodName, periodStartMs } from './period.ts'
@@ -34,8 +35,7 @@ interface OpenWant {
  */
 export class Accounts {
   readonly #limits: AccountLimits
-  /** Added to a time of the cores it gives wall time. */
-  readonly #toWallMs: number
+  readonly #calendar: Calendar
   readonly #open = new Map<BlockKey, OpenWant>()
   /** By name; the one that was used last stands last. */
   readonly #periods = new Map<string, PeriodSums>()
@@ -51,7 +51,7 @@ export class Accounts {
     verifyAccountLimits(limits)
     assert(Number.isFinite(wallMs) && Number.isFinite(nowMs), 'the time is a number')
     this.#limits = limits
-    this.#toWallMs = wallMs - nowMs
+    this.#calendar = new Calendar(wallMs, nowMs)
     this.#log = new ReceiptLog(limits)
     this.#credited = credited
     this.#current = this.#periodAt(wallMs)
@@ -96,7 +96,7 @@ export class Accounts {
 
   /** The account of a period, the present one unless it is named; undefined where nothing is known of it. */
   report(nowMs: number, period?: string): PeriodReport | undefined {
-    const current = this.#periodAt(nowMs + this.#toWallMs)
+    const current = this.#periodAt(this.#calendar.wallMs(nowMs))
     return (period === undefined ? current : this.#periods.get(period))?.report(this.#limits.periodMs)
   }
 
@@ -117,7 +117,7 @@ export class Accounts {
 
   /** A period's sums as plain data, to be kept over a restart. */
   save(nowMs: number, period?: string): SavedPeriod | undefined {
-    const current = this.#periodAt(nowMs + this.#toWallMs)
+    const current = this.#periodAt(this.#calendar.wallMs(nowMs))
     return (period === undefined ? current : this.#periods.get(period))?.save()
   }
 
@@ -174,7 +174,7 @@ export class Accounts {
   }
 
   #write(key: BlockKey, turns: readonly ReceiptTurn[], isContinued: boolean, nowMs: number): void {
-    const closedMs = nowMs + this.#toWallMs
+    const closedMs = this.#calendar.wallMs(nowMs)
     if (closedMs < this.#current.startMs || closedMs >= this.#current.startMs + this.#limits.periodMs) {
       this.#current = this.#periodAt(closedMs)
     }

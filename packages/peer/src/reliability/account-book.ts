@@ -4,6 +4,7 @@ import { defaultLogger } from '@libp2p/logger'
 import { Accounts, defaultAccountLimits, hasTurn, type PeriodReport, type Receipt, type ReceiptTurn } from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
 import { base58btc } from 'multiformats/bases/base58'
+import { nowMs } from '../clock.ts'
 import { ReceiptStore } from './receipts.ts'
 
 /** The account of one period, and what can be replayed of it. */
@@ -59,8 +60,6 @@ export function accountBook(accounts: Accounts, store: ReceiptStore, nowMs: () =
     }
   }
 }
-
-const nowMs = (): number => performance.now()
 
 /** What a peer that does not run now has accounted for, from its datastore, which is only read. */
 export async function rememberedAccounts(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { PeerKey } from '@shardswap/interface'
 import type { Logger } from '@libp2p/interface'
-import { type PeerScore, Reliability, type ReliabilityInit, type RememberedPeers } from '@shardswap/reliability'
+import { Calendar, type PeerScore, Reliability, type ReliabilityInit, type RememberedPeers } from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
 import { type KeptState, keptState } from './kept-state.ts'
 import { type AccountBook, accountBook } from './account-book.ts'
@@ -34,8 +34,8 @@ export class PeerRecords implements LineSource {
   readonly #own: OwnAccounts
   readonly #init: PeerRecordsInit
   readonly #store: RecordStore | undefined
-  /** Makes a time of the core the wall's, as it was set when we began. */
-  readonly #toWallMs: number
+  /** By the wall's time as it was set when we began. */
+  readonly #calendar: Calendar
   #timer: NodeJS.Timeout | undefined
   #saved = ''
   #started = false
@@ -50,7 +50,7 @@ export class PeerRecords implements LineSource {
     this.#receipts = stores.receipts
     this.book = accountBook(core.accounts, stores.receipts, init.nowMs)
     this.#own = new OwnAccounts({ book: this.book, receipts: stores.receipts, nowMs: init.nowMs })
-    this.#toWallMs = times.wallMs - times.nowMs
+    this.#calendar = new Calendar(times.wallMs, times.nowMs)
     this.core = core
     this.#store = stores.records
     this.#saved = digestOf(core.remember(init.nowMs()))
@@ -130,7 +130,7 @@ export class PeerRecords implements LineSource {
     const isSaved = await this.#store?.save((peersMax): KeptState => {
       // Who would be forgotten last stands last.
       const peers = remembered.peers.slice(Math.max(0, remembered.peers.length - peersMax))
-      return { wallMs: nowMs + this.#toWallMs, remembered: { ...remembered, peers } }
+      return { wallMs: this.#calendar.wallMs(nowMs), remembered: { ...remembered, peers } }
     })
     if (isSaved === true) this.#saved = digest
   }

@@ -1,6 +1,7 @@
 import { MalformedError } from '@shardswap/interface'
 import { type PeerScore, Reliability } from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
+import { nowMs } from '../clock.ts'
 import { keptState } from './kept-state.ts'
 import { findRecord } from './record-store.ts'
 
@@ -12,7 +13,7 @@ export async function rememberedScores(datastore: Datastore): Promise<readonly P
   const found = await findRecord(datastore)
   if (found.kind === 'none') return []
   if (found.kind === 'bad') throw unusable(found.reason)
-  const times = { wallMs: Date.now(), nowMs: performance.now() }
+  const times = { wallMs: Date.now(), nowMs: nowMs() }
   const core = new Reliability({ ...times, remembered: keptState(found.state, found.pausedMs, times.wallMs) })
   if (core.recalled.problem !== undefined) throw unusable(core.recalled.problem)
   return core.scores(times.nowMs)
