@@ -84,6 +84,18 @@ export function joinBytes(parts: readonly Uint8Array[], length = parts.reduce((s
   return bytes
 }
 
+/** All that comes, in one piece; `check` is told how many bytes came so far, and throws where they are too many. */
+export async function readWhole(content: AsyncIterable<Uint8Array>, check: (bytes: number) => void): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of content) {
+    length += part.byteLength
+    check(length)
+    parts.push(part)
+  }
+  return joinBytes(parts, length)
+}
+
 /** A store's blocks as a source: what is not in the store is NotFoundError, at once. */
 export function blockSourceOf(store: ReadableStore): BlockSource {
   return { get: async (cid, options) => await readBlock(store, cid, options) }

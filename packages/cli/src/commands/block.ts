@@ -1,6 +1,6 @@
 /** `block put|get|stat|rm`: blocks by themselves. */
 import { bigBlockBytesMax, type BlockPutOptions, blockShape, removedShape } from '@shardswap/daemon'
-import { blockBytesMax, TooLargeError } from '@shardswap/interface'
+import { blockBytesMax, readWhole, TooLargeError } from '@shardswap/interface'
 import type { Command } from 'commander'
 import { cidArgument } from '../arguments.ts'
 import type { Context } from '../context.ts'
@@ -19,15 +19,10 @@ interface PutFlags {
 }
 
 async function readBlock(path: string, signal: AbortSignal): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of readInput(path, signal)) {
-    length += part.byteLength
-    if (length > bigBlockBytesMax)
+  return await readWhole(readInput(path, signal), (bytes) => {
+    if (bytes > bigBlockBytesMax)
       throw new TooLargeError(`a block is at most ${formatBytes(bigBlockBytesMax)}: add it as a file with "shardswap add"`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts, length)
+  })
 }
 
 async function put(context: Context, paths: readonly string[], flags: PutFlags): Promise<void> {

@@ -1,6 +1,6 @@
 /** `report`: who was asked in a period, who delivered, who has the credit, and how rewards would be shared. */
 import { type AccountRowShape, parseStakes, reportShape, rewardsOf, type Stakes } from '@shardswap/daemon'
-import { joinBytes, messageOf, TooLargeError } from '@shardswap/interface'
+import { messageOf, readWhole, TooLargeError } from '@shardswap/interface'
 import type { AccountReceipt, AccountReport, RewardShare } from '@shardswap/peer'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Context } from '../context.ts'
@@ -22,15 +22,11 @@ interface Flags {
 }
 
 async function stakesIn(path: string, signal: AbortSignal): Promise<Stakes> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of readInput(path, signal)) {
-    bytes += part.byteLength
+  const table = await readWhole(readInput(path, signal), (bytes) => {
     if (bytes > stakesBytesMax) throw new TooLargeError(`the stakes in ${path} are more than ${stakesBytesMax} bytes`)
-    parts.push(part)
-  }
+  })
   try {
-    return parseStakes(new TextDecoder().decode(joinBytes(parts, bytes)))
+    return parseStakes(new TextDecoder().decode(table))
   } catch (error) {
     throw new UsageError(`${path} is no table of stakes: ${messageOf(error)}`, { cause: error })
   }

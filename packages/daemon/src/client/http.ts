@@ -1,6 +1,6 @@
 /** Calls to a daemon: `POST /api/v0/…`, on a connection of their own. */
 import { Agent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
-import { type AbortOptions, messageOf } from '@shardswap/interface'
+import { type AbortOptions, messageOf, readWhole } from '@shardswap/interface'
 import type { HostPort } from '../address.ts'
 import { drained } from '../drained.ts'
 import { DaemonUnreachableError, errorFrom, reasonFor } from '../errors.ts'
@@ -101,14 +101,10 @@ async function failure(response: IncomingMessage): Promise<Error> {
 }
 
 async function readText(response: IncomingMessage): Promise<string> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of response as AsyncIterable<Uint8Array>) {
-    length += part.byteLength
-    if (length > replyBytesMax) throw new DaemonUnreachableError(`the answer is longer than ${replyBytesMax} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts, length).toString('utf8')
+  const text = await readWhole(response as AsyncIterable<Uint8Array>, (bytes) => {
+    if (bytes > replyBytesMax) throw new DaemonUnreachableError(`the answer is longer than ${replyBytesMax} bytes`)
+  })
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(text)
 }
 
 /** The whole answer as one JSON document. */

@@ -1,6 +1,6 @@
 /** `add`: an upload of files, directories and symlinks becomes UnixFS. */
 import type { AddSource, UnixTime } from '@shardswap/content'
-import { InvalidParametersError } from '@shardswap/interface'
+import { InvalidParametersError, readWhole } from '@shardswap/interface'
 import { symlinkBytesMax } from '../limits.ts'
 import type { NodeAddOptions } from '../node.ts'
 import { addedShape, unixTime } from '../shapes.ts'
@@ -60,15 +60,11 @@ function metadata(field: string): Metadata {
 }
 
 async function symlinkTarget(part: UploadPart): Promise<string> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const bytes of part.content) {
-    length += bytes.byteLength
-    if (length > symlinkBytesMax)
+  const target = await readWhole(part.content, (bytes) => {
+    if (bytes > symlinkBytesMax)
       throw new InvalidParametersError(`the symlink "${part.path}" has a target of over ${symlinkBytesMax} bytes`)
-    parts.push(bytes)
-  }
-  return Buffer.concat(parts, length).toString('utf8')
+  })
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(target)
 }
 
 async function* counted(part: UploadPart, progress: ProgressSlot): AsyncGenerator<Uint8Array> {

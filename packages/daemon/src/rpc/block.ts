@@ -1,4 +1,5 @@
 /** `block/put`, `block/get`, `block/stat`, `block/rm`. */
+import { readWhole } from '@shardswap/interface'
 import { parseCid } from '../cid.ts'
 import { checkBlockSize } from '../local/blocks.ts'
 import type { BlockPutOptions } from '../node.ts'
@@ -21,21 +22,10 @@ function putOptions(query: Query): BlockPutOptions {
   }
 }
 
-async function readWhole(content: AsyncIterable<Uint8Array>, allowBigBlock: boolean): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of content) {
-    length += part.byteLength
-    checkBlockSize(length, allowBigBlock)
-    parts.push(part)
-  }
-  return Buffer.concat(parts, length)
-}
-
 async function* putAll({ node, query, request, signal }: Call): AsyncGenerator<object> {
   const options = putOptions(query)
   for await (const content of uploadedFiles(request, signal)) {
-    const bytes = await readWhole(content, options.allowBigBlock === true)
+    const bytes = await readWhole(content, (length) => checkBlockSize(length, options.allowBigBlock === true))
     yield blockShape(await node.blockPut(bytes, { ...options, signal }))
   }
 }
