@@ -25,18 +25,23 @@ function giveBack(buffer: ArrayBufferLike): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
+/** These bytes are all of their memory. */
+function isWhole(bytes: Uint8Array): boolean {
+  return bytes.byteLength === bytes.buffer.byteLength
+}
+
 function endsItsBuffer({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
   return byteOffset + byteLength === buffer.byteLength
 }
 
 /** A cipher made these bytes, in memory of their own. */
 export function noteCiphered(bytes: Uint8Array): void {
-  if (bytes.byteLength >= spentBytesMin && bytes.byteLength === bytes.buffer.byteLength) ciphered.add(bytes.buffer)
+  if (bytes.byteLength >= spentBytesMin && isWhole(bytes)) ciphered.add(bytes.buffer)
 }
 
 /** Whether a cipher made these bytes, and `spendSent` would give their memory back. */
 export function isCiphered(bytes: Uint8Array): boolean {
-  return bytes.byteLength === bytes.buffer.byteLength && ciphered.has(bytes.buffer)
+  return isWhole(bytes) && ciphered.has(bytes.buffer)
 }
 
 /** A socket took what a cipher made, and the system has it. */
@@ -45,8 +50,8 @@ export function spendSent(bytes: Uint8Array): void {
 }
 
 /**
- * Bytes that came on one stream of Yamux were copied. Where they are all that a cipher made at once, but for the head
- * of their frame, no other stream has any of it.
+ * Bytes that came on one stream of Yamux were copied. Where a cipher made nothing else in the same memory, but for the
+ * head of their frame, that stream was the only one to use it.
  */
 export function spendCopied(bytes: Uint8Array): void {
   if (bytes.byteOffset > yamuxHeadBytes || !endsItsBuffer(bytes)) return
@@ -55,12 +60,12 @@ export function spendCopied(bytes: Uint8Array): void {
 
 /** A copy that was made for us alone was used; memory that it shares with others stays. */
 export function spendLent(bytes: Uint8Array): void {
-  if (bytes.byteLength >= spentBytesMin && bytes.byteLength === bytes.buffer.byteLength) giveBack(bytes.buffer)
+  if (bytes.byteLength >= spentBytesMin && isWhole(bytes)) giveBack(bytes.buffer)
 }
 
 /** A socket read these bytes, into memory of their own; all of them are encrypted frames of one connection. */
 export function noteArrived(bytes: Uint8Array): void {
-  if (bytes.byteLength >= spentBytesMin && bytes.byteLength === bytes.buffer.byteLength) arrived.set(bytes.buffer, false)
+  if (bytes.byteLength >= spentBytesMin && isWhole(bytes)) arrived.set(bytes.buffer, false)
 }
 
 /** Somebody holds bytes of this memory for longer. */
