@@ -1,7 +1,14 @@
 import { MalformedError, messageBytesMax, TooLargeError } from '@shardswap/interface'
 import { lengthPrefixBytesMax, smallArrivalBytes } from './limits.ts'
+import { varintBytes } from './varint.ts'
+import { Writer } from './writer.ts'
 
 const nothing = new Uint8Array(0)
+
+/** A message behind its length, as it stands on a stream. */
+export function encodeFrame(message: Uint8Array): Uint8Array {
+  return new Writer(varintBytes(message.byteLength) + message.byteLength).bytes(message).take()
+}
 
 /** What may arrive: bytes, or a list of them as libp2p's streams give. */
 export type Arrival = Uint8Array | Iterable<Uint8Array>

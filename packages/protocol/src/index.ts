@@ -5,7 +5,7 @@
 export { cidOfPrefix, prefixOf } from './cids.ts'
 export { decodeMessage } from './decode.ts'
 export { encodeMessageLists, encodeMessages } from './encode.ts'
-export { FrameDecoder, type Arrival } from './frames.ts'
+export { encodeFrame, FrameDecoder, type Arrival } from './frames.ts'
 export { keep } from './keep.ts'
 export { defaultDecodeLimits, lengthPrefixBytesMax, pinFactorMax } from './limits.ts'
 export type { EncodeOptions } from './split.ts'

@@ -4,7 +4,7 @@ import { MalformedError, TooLargeError } from '@shardswap/interface'
 import * as fc from 'fast-check'
 import { Uint8ArrayList } from 'uint8arraylist'
 import { describe, expect, it } from 'vitest'
-import { FrameDecoder } from '../src/index.ts'
+import { encodeFrame, FrameDecoder } from '../src/index.ts'
 import { hex } from './make.ts'
 
 const mib = 1024 * 1024
@@ -27,6 +27,15 @@ function pushAll(decoder: FrameDecoder, arrivals: Iterable<Uint8Array>): Uint8Ar
   }
   return frames
 }
+
+describe('encodeFrame', () => {
+  it('puts a message behind its length, at whatever length the prefix grows', () => {
+    for (const length of [0, 1, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152]) {
+      const message = new Uint8Array(length).fill(7)
+      expect(Buffer.compare(encodeFrame(message), prefixed(message))).toBe(0)
+    }
+  })
+})
 
 describe('FrameDecoder', () => {
   it('gives the same frames however they are cut', () => {

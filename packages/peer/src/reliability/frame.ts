@@ -1,5 +1,5 @@
 import { asError, MalformedError } from '@shardswap/interface'
-import { FrameDecoder } from '@shardswap/protocol'
+import { encodeFrame, FrameDecoder } from '@shardswap/protocol'
 import type { Stream } from '@libp2p/interface'
 
 /**
@@ -42,17 +42,6 @@ export async function readFrame(stream: Stream, bytesMax: number, signal: AbortS
 
 /** Writes one frame and closes our end; resolves once the transport has it all. */
 export async function sendFrame(stream: Stream, frame: Uint8Array, signal: AbortSignal): Promise<void> {
-  stream.send(withLength(frame))
+  stream.send(encodeFrame(frame))
   await stream.close({ signal })
-}
-
-function withLength(frame: Uint8Array): Uint8Array {
-  const prefix: number[] = []
-  let rest = frame.byteLength
-  for (; rest >= 0x80; rest = Math.floor(rest / 128)) prefix.push((rest % 128) | 0x80)
-  prefix.push(rest)
-  const bytes = new Uint8Array(prefix.length + frame.byteLength)
-  bytes.set(prefix)
-  bytes.set(frame, prefix.length)
-  return bytes
 }
