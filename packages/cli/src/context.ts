@@ -77,7 +77,7 @@ export class Context {
     }
     const online = offline !== true && (needsPeers || peer.length > 0 || listen.length > 0)
     this.offline = !online
-    return new LocalNode({ repo: await openRepo(this.repoPath), online, listen })
+    return new LocalNode({ repo: await openRepo(this.repoPath), online, listen, onWarning: (message) => this.note(`Warning: ${message}`) })
   }
 
   /** One peer that answers is enough to go on. */

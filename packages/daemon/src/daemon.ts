@@ -10,6 +10,8 @@ export interface DaemonInit {
   readonly listen?: readonly string[]
   /** Multiaddr of the RPC, on loopback; the repo's config by default. */
   readonly api?: string
+  /** What whoever runs the daemon should know, in words for people; the log has it too. */
+  readonly onWarning?: (message: string) => void
 }
 
 /** A node that serves peers and, on loopback, commands. */
@@ -33,7 +35,7 @@ export async function startDaemon(init: DaemonInit): Promise<Daemon> {
   const { repo } = init
   const listen = init.listen ?? repo.config.addresses.swarm
   const asked = Promise.withResolvers<void>()
-  const node = new LocalNode({ repo, online: true, listen })
+  const node = new LocalNode({ repo, online: true, listen, onWarning: init.onWarning })
   const rpc = new RpcServer({ node, repoPath: repo.path, onShutdown: () => asked.resolve() })
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {

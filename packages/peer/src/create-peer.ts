@@ -25,6 +25,7 @@ export async function createPeer(init: PeerInit = {}): Promise<Peer> {
     datastore: init.datastore,
     log,
     nowMs,
+    onWarning: init.onWarning,
     options: { limits: { shutOutMs: limits.shutOutMs, ...init.reliabilityLimits }, share: init.share }
   })
   const peer = new ShardswapPeer(init, { libp2p, blockstore: init.blockstore ?? new MemoryStore(), privateKey, records, limits, log })

@@ -52,6 +52,8 @@ export interface PeerInit {
   /** Limits of the serving half. */
   readonly serveLimits?: Partial<ServeLimits>
   readonly logger?: ComponentLogger
+  /** Told, beside the log, what whoever runs the peer should know: that what it remembered of others cannot be used. */
+  readonly onWarning?: (message: string) => void
   /** False: call `start()` yourself. Default true. */
   readonly start?: boolean
 }

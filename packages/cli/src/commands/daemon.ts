@@ -1,7 +1,7 @@
 /** `daemon`: a node that stays. */
 import { messageOf } from '@shardswap/interface'
 import { type Daemon, startDaemon } from '@shardswap/daemon'
-import { initRepo, openRepo, type Repo, repoExists } from '@shardswap/repo'
+import { initRepo, openRepo, repoExists } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
@@ -19,23 +19,12 @@ async function open(context: Context, init: boolean): Promise<Daemon> {
   }
   const { listen, api } = options
   const repo = await openRepo(repoPath)
-  await lookAtRecord(context, repo)
   return await startDaemon({
     repo,
+    onWarning: (message) => context.note(`Warning: ${message}`),
     ...(listen === undefined ? {} : { listen }),
     ...(api === undefined ? {} : { api })
   })
-}
-
-/** What was learned of peers may be lost: the node begins afresh all the same, and would tell its log alone. */
-async function lookAtRecord(context: Context, { datastore }: Repo): Promise<void> {
-  try {
-    // Loaded here, for no other command is to wait for the network's modules.
-    const { rememberedScores } = await import('@shardswap/peer')
-    await rememberedScores(datastore)
-  } catch (error) {
-    context.note(`Warning: ${messageOf(error)}`)
-  }
 }
 
 async function serve(context: Context, init: boolean): Promise<void> {

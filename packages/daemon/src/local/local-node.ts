@@ -57,6 +57,8 @@ export interface LocalNodeInit {
   readonly online: boolean
   /** Multiaddrs to listen on once the peer is started; `[]` by default. */
   readonly listen?: readonly string[]
+  /** What whoever runs the node should know of its peer (`PeerInit.onWarning`). */
+  readonly onWarning?: ((message: string) => void) | undefined
 }
 
 /** A node on a repo that is open in this process. Its peer starts when a call first needs it. */
@@ -64,6 +66,7 @@ export class LocalNode implements SwapNode {
   readonly repo: Repo
   readonly #online: boolean
   readonly #listen: readonly string[]
+  readonly #onWarning: (message: string) => void
   readonly #offline: BlockSource
   #peer: Promise<Peer> | undefined
 
@@ -71,6 +74,7 @@ export class LocalNode implements SwapNode {
     this.repo = init.repo
     this.#online = init.online
     this.#listen = init.listen ?? []
+    this.#onWarning = init.onWarning ?? (() => undefined)
     this.#offline = offlineSource(init.repo)
   }
 
@@ -85,7 +89,7 @@ export class LocalNode implements SwapNode {
     const { privateKey, blocks, datastore } = this.repo
     // Loaded here, for the network's modules take longer to load than most offline commands take to run.
     const { createPeer } = await import('@shardswap/peer')
-    return await createPeer({ privateKey, blockstore: blocks, datastore, listen: this.#listen })
+    return await createPeer({ privateKey, blockstore: blocks, datastore, listen: this.#listen, onWarning: this.#onWarning })
   }
 
   async version(): Promise<NodeVersion> {

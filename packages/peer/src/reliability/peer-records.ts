@@ -20,6 +20,7 @@ export interface PeerRecordsInit {
   readonly datastore: Datastore | undefined
   readonly log: Logger
   readonly nowMs: () => number
+  readonly onWarning?: ((message: string) => void) | undefined
   readonly options?: Pick<ReliabilityInit, 'limits' | 'share'>
   /** `saveEveryMs` by default. */
   readonly everyMs?: number
@@ -58,8 +59,8 @@ export class PeerRecords implements LineSource {
 
   /** Takes back what was known at the last stop. Never rejects: what cannot be used is logged and kept aside. */
   static async open(init: PeerRecordsInit): Promise<PeerRecords> {
-    const { datastore, log, nowMs, options = {} } = init
-    const store = datastore === undefined ? undefined : new RecordStore(datastore, log)
+    const { datastore, log, nowMs, onWarning, options = {} } = init
+    const store = datastore === undefined ? undefined : new RecordStore(datastore, log, onWarning)
     const times = { wallMs: Date.now(), nowMs: nowMs() }
     const recalled = await store?.load((state, pausedMs) => {
       const core = new Reliability({ ...options, ...times, remembered: keptState(state, pausedMs, times.wallMs) })

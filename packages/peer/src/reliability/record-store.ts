@@ -50,13 +50,16 @@ async function valueAt(datastore: Datastore, key: Key): Promise<Uint8Array | und
 export class RecordStore {
   readonly #datastore: Datastore
   readonly #log: Logger
+  readonly #onWarning: ((message: string) => void) | undefined
   /** A record that cannot be read now may be good: it is not written over. */
   #isUsable = true
   #saving: Promise<unknown> = Promise.resolve()
 
-  constructor(datastore: Datastore, log: Logger) {
+  /** `onWarning` is told what is lost of what was remembered, in words for people. */
+  constructor(datastore: Datastore, log: Logger, onWarning?: (message: string) => void) {
     this.#datastore = datastore
     this.#log = log
+    this.#onWarning = onWarning
   }
 
   /**
@@ -69,7 +72,9 @@ export class RecordStore {
       found = await findRecord(this.#datastore)
     } catch (error) {
       this.#isUsable = false
-      this.#log.error('what is remembered of peers cannot be read, so it is left as it is, and this run begins afresh - %e', error)
+      const lost = 'what is remembered of peers cannot be read, so it is left as it is, and this run begins afresh'
+      this.#log.error('%s - %e', lost, error)
+      this.#onWarning?.(`${lost} (${messageOf(error)})`)
       return undefined
     }
     if (found.kind === 'none') return undefined
@@ -104,11 +109,9 @@ export class RecordStore {
   }
 
   async #setAside(reason: string, bytes: Uint8Array): Promise<undefined> {
-    this.#log.error(
-      'what is remembered of peers cannot be used: %s; it is kept under %s, and scores begin afresh',
-      reason,
-      damagedKey.toString()
-    )
+    const lost = `what is remembered of peers cannot be used: ${reason}; it is kept under ${damagedKey.toString()}, and scores begin afresh`
+    this.#log.error('%s', lost)
+    this.#onWarning?.(lost)
     try {
       await this.#datastore.put(damagedKey, bytes.subarray(0, recordBytesMax))
       await this.#datastore.delete(recordKey)

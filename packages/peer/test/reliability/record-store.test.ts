@@ -70,11 +70,13 @@ it('a record of a later version is kept aside, and named as such', async () => {
 it('a record that its reader cannot take is kept aside too', async () => {
   const { datastore, good } = await filled()
   const kept = new KeptLog()
-  const taken = await new RecordStore(datastore, kept.log).load(() => {
+  const warnings: string[] = []
+  const taken = await new RecordStore(datastore, kept.log, (message) => warnings.push(message)).load(() => {
     throw new Error('a peer of minus one hours')
   })
   expect(taken).toBeUndefined()
   expect(kept.errors[0]).toContain('a peer of minus one hours')
+  expect(warnings).toEqual([expect.stringMatching(/^what is remembered of peers cannot be used: .*a peer of minus one hours.*afresh$/)])
   expect(await datastore.get(damagedKey)).toEqual(good)
 })
 
@@ -88,9 +90,11 @@ it('a datastore that cannot be read is not written to', async () => {
     }
   })()
   const kept = new KeptLog()
-  const store = new RecordStore(broken, kept.log)
+  const warnings: string[] = []
+  const store = new RecordStore(broken, kept.log, (message) => warnings.push(message))
   expect(await store.load((found) => found)).toBeUndefined()
   expect(kept.errors[0]).toContain('the disk is away')
+  expect(warnings).toEqual([expect.stringContaining('the disk is away')])
   expect(await store.save(() => ({ peers: [] }))).toBe(false)
   expect(kept.errors).toHaveLength(1)
 })
