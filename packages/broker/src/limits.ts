@@ -10,6 +10,8 @@ export interface BrokerLimits {
   readonly standingWantsMax: number
   /** Bytes of want-blocks in flight at one peer before its rate is known. */
   readonly windowStartBytes: number
+  /** The same at a peer that is the only one connected: whatever is held back from it, nobody else could be asked for. */
+  readonly windowStartAloneBytes: number
   /** Bytes of want-blocks in flight at one peer, however slow it seems; one block more may always begin. */
   readonly windowMinBytes: number
   /** Bytes of want-blocks in flight at one peer, at most. */
@@ -47,6 +49,7 @@ export const defaultBrokerLimits: BrokerLimits = {
   queueHavesMax: 512,
   standingWantsMax: 256,
   windowStartBytes: 2 * MiB,
+  windowStartAloneBytes: 4 * MiB,
   windowMinBytes: 128 * 1024,
   windowMaxBytes: 16 * MiB,
   windowSlackMs: 30,

@@ -42,12 +42,21 @@ export class Peers {
     queue.isConnected = true
     enter(this.connected, queue, 'index')
     this.sort(queue)
+    this.#noteWhoIsAlone()
   }
 
   disconnect(queue: PeerQueue): void {
     queue.isConnected = false
+    queue.timing.isAlone = false
     this.sort(queue)
     leave(this.connected, queue, 'index')
+    this.#noteWhoIsAlone()
+  }
+
+  #noteWhoIsAlone(): void {
+    const [first, second] = this.connected
+    if (first !== undefined) first.timing.isAlone = second === undefined
+    if (second !== undefined) second.timing.isAlone = false
   }
 
   /** After it connected or left, or was vetted or is no longer. */

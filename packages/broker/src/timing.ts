@@ -44,6 +44,8 @@ export class Timing {
   deliveredSequence = -1
   /** Bytes of blocks that came as they were asked for. */
   deliveredBytes = 0
+  /** No other peer is connected. */
+  isAlone = false
   /**
    * What the peer delivers, in bytes per millisecond, as its window counts on it: the greatest that was seen of late.
    * Each block shows what came from its asking to its arrival.
@@ -191,8 +193,8 @@ export class Timing {
    * busy, since a smaller window then only makes a smaller rate.
    */
   windowBytes(): number {
-    const { windowStartBytes, windowMinBytes, windowMaxBytes, windowSlackMs } = this.#limits
-    if (this.#capacity === undefined) return windowStartBytes
+    const { windowMinBytes, windowMaxBytes, windowSlackMs } = this.#limits
+    if (this.#capacity === undefined) return this.#firstBytes
     const spanMs = 2 * (this.latencyNetMs ?? 0) + windowSlackMs
     const byRate = this.#capacity * spanMs
     const isNew = this.deliveredBytes < windowMaxBytes
@@ -201,8 +203,12 @@ export class Timing {
 
   /** The window of a peer that has not delivered much: what its first blocks promise, three times as much for each windowful. */
   #startBytes(spanMs: number): number {
-    const { windowStartBytes } = this.#limits
-    if (this.#promised === undefined) return windowStartBytes
-    return Math.min(windowStartBytes + 2 * this.deliveredBytes, this.#promised * spanMs)
+    if (this.#promised === undefined) return this.#firstBytes
+    return Math.min(this.#firstBytes + 2 * this.deliveredBytes, this.#promised * spanMs)
+  }
+
+  get #firstBytes(): number {
+    const { windowStartBytes, windowStartAloneBytes } = this.#limits
+    return this.isAlone ? Math.max(windowStartBytes, windowStartAloneBytes) : windowStartBytes
   }
 }

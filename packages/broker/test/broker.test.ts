@@ -188,14 +188,14 @@ describe('the broker with our sessions', () => {
     c.decide(0)
     c.receiveBlock(A, at(0).key, 110, 5)
     want(c, 1, 20, 5)
-    expect(asks(c.decide(5))).toHaveLength(8)
-    expect(queue(c, A).inFlightBytes).toBe(8 * 256 * 1024)
+    expect(asks(c.decide(5))).toHaveLength(16)
+    expect(queue(c, A).inFlightBytes).toBe(16 * 256 * 1024)
     // Half a second each, where the rate is not known.
     expect(c.wakeAtMs()).toBe(5 + limits.timeoutMinMs + 500)
     // Raw blocks tell of raw blocks at once.
     c.receiveBlock(A, at(1).key, 1000, 10)
     c.decide(10)
-    expect(queue(c, A)).toMatchObject({ inFlight: 16, inFlightBytes: 7 * 256 * 1024 + 9 * 1000 })
+    expect(queue(c, A)).toMatchObject({ inFlight: 16, inFlightBytes: 15 * 256 * 1024 + 1000 })
   })
 
   it('[F41] shuts a peer out at the third block that nobody asked it for, and moves its wants', () => {

@@ -4,6 +4,7 @@ import type { Broker, Command } from '../src/index.ts'
 import { A, asks, at, B, lines, queue, scene, want } from './scene.ts'
 
 const KiB = 1024
+const C = peerKey('C')
 
 /** A knows the DAG of each session by routing; blocks are small, so that bytes bound nothing. */
 function shared(sessions: number, options: Parameters<typeof scene>[0] = {}): Broker {
@@ -87,16 +88,16 @@ describe('want queues', () => {
     const c = scene({ peers: [A], limits: { wantsInFlightStart: 1024 } })
     c.providerFound(0, A, 0)
     want(c, 0, 3000)
-    // A block is taken for 256 KiB until one has come: 2 MiB hold eight.
-    expect(blocksOf(c.decide(0))).toBe(8)
+    // A block is taken for 256 KiB until one has come: 4 MiB hold sixteen.
+    expect(blocksOf(c.decide(0))).toBe(16)
     c.receiveBlock(A, at(0).key, 2000, 100)
-    expect(blocksOf(c.decide(100))).toBe(128 - 7)
+    expect(blocksOf(c.decide(100))).toBe(128 - 15)
     expect(queue(c, A)).toMatchObject({ inFlight: 128, limitWants: 128, latencyMs: 100 })
     for (let i = 1; i < 8; i++) c.receiveBlock(A, at(i).key, 2000, 100)
-    // Until blocks have shown more, 2 MiB may be in flight: they hold 1,048 of 2,000 bytes.
+    // Until blocks have shown more, 4 MiB may be in flight: they hold 2,097 of 2,000 bytes.
     c.receiveBytes(A, 1, 100)
     c.receiveBytes(A, 1_000_000, 200)
-    expect(queue(c, A)).toMatchObject({ bytesPerS: 10_000_000, windowBytes: 2 * 1024 * 1024, limitWants: 1024 })
+    expect(queue(c, A)).toMatchObject({ bytesPerS: 10_000_000, windowBytes: 4 * 1024 * 1024, limitWants: 1024 })
     c.decide(200)
     expect(queue(c, A).inFlight).toBe(1024)
     expect(c.standingAt(A)).toHaveLength(1024)
@@ -135,6 +136,18 @@ describe('want queues', () => {
     c.decide(11)
     expect(queue(c, B)).toMatchObject({ inFlight, haves, limitWants: 128 })
     expect(c.standingAt(B)).toHaveLength(haves + inFlight)
+  })
+
+  it('[B15] gives a peer twice the window to begin with while nobody else is connected', () => {
+    const c = scene({ peers: [A, B, C] })
+    const windows = (): number[] => c.queues().map(({ windowBytes }) => windowBytes / (1024 * KiB))
+    expect(windows()).toEqual([2, 2, 2])
+    c.disconnectPeer(A, 1)
+    c.disconnectPeer(C, 1)
+    expect(windows()).toEqual([2, 4, 2])
+    c.connectPeer(C, true, 2)
+    c.connectPeer(A, true, 2)
+    expect(windows()).toEqual([2, 2, 2])
   })
 
   it('[B15] takes a block for the average of the session, 256 KiB before the first', () => {

@@ -47,6 +47,14 @@ describe('the window of a peer', () => {
     expect(timing.windowBytes()).toBe(3 * windowStartBytes)
   })
 
+  it('[B15] begins at 4 MiB where nobody else is connected, and trebles as well', () => {
+    const timing = near()
+    timing.isAlone = true
+    expect(timing.windowBytes()).toBe(4 * MiB)
+    for (let i = 0; i < 8; i++) deliver(timing, { askedMs: 0, cameMs: 52 + 2 * i, before: 0 })
+    expect(timing.windowBytes()).toBe(8 * MiB)
+  })
+
   it('[B15] is a slow peer’s rate in twice its latency from its first block on', () => {
     const timing = near()
     // 2,000 bytes a millisecond behind 50 ms.

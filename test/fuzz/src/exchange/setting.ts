@@ -73,6 +73,7 @@ export function settingOf(random: Random): Setting {
   if (limits.queueWantsMax !== undefined) limits.queueWantsStart = Math.min(limits.queueWantsStart ?? 2, limits.queueWantsMax)
   if (limits.wantsInFlightMax !== undefined) limits.wantsInFlightStart ??= 1
   if (limits.windowMaxBytes !== undefined) limits.windowStartBytes ??= 1000
+  if (limits.windowStartBytes !== undefined) limits.windowStartAloneBytes = 2 * limits.windowStartBytes
   const wild = Array.from({ length: 1 + random.below(12) }, (_, i) => peerKey(`wild${i}`))
   return {
     limits,
