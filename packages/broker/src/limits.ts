@@ -51,7 +51,7 @@ export const defaultBrokerLimits: BrokerLimits = {
   windowStartBytes: 2 * MiB,
   windowStartAloneBytes: 4 * MiB,
   windowMinBytes: 128 * 1024,
-  windowMaxBytes: 16 * MiB,
+  windowMaxBytes: 32 * MiB,
   windowSlackMs: 30,
   inFlightBytesMax: 64 * MiB,
   backupsInFlightMax: 64,

@@ -13,8 +13,8 @@ function timing(latencyMs?: number, bytesPerMs?: number): Timing {
     const spanMs = Math.max(50, latencyMs ?? 0)
     of.sampleBytes(1, true, 0)
     of.sampleBytes(bytesPerMs * spanMs, true, spanMs)
-    // Twenty seconds of blocks came at that rate.
-    of.deliver(20_000 * bytesPerMs, { sinceMs: 0, sequence: 0, deliveredBefore: 0, filledWindow: true }, 20_000)
+    // A hundred seconds of blocks came at that rate.
+    of.deliver(100_000 * bytesPerMs, { sinceMs: 0, sequence: 0, deliveredBefore: 0, filledWindow: true }, 100_000)
   }
   return of
 }
@@ -71,11 +71,11 @@ describe('deadlines', () => {
 })
 
 describe('windows', () => {
-  it('[B15] are 2 MiB at first, then what the rate brings in twice the latency and 30 ms, from 128 KiB up to 16 MiB', () => {
+  it('[B15] are 2 MiB at first, then what the rate brings in twice the latency and 30 ms, from 128 KiB up to 32 MiB', () => {
     expect(timing().windowBytes()).toBe(2 * MiB)
     expect(timing(50, 20_000).windowBytes()).toBe(20_000 * 130)
     expect(timing(1, 100_000).windowBytes()).toBe(100_000 * 32)
-    expect(timing(100, 1_000_000).windowBytes()).toBe(16 * MiB)
+    expect(timing(100, 1_000_000).windowBytes()).toBe(32 * MiB)
     expect(timing(1, 100).windowBytes()).toBe(128 * KiB)
   })
 

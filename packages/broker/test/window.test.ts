@@ -85,7 +85,7 @@ describe('the window of a peer', () => {
     expect(timing.latencyMinMs).toBe(70)
   })
 
-  it('[B15] grows with what arrives while a block is out, up to 16 MiB', () => {
+  it('[B15] grows with what arrives while a block is out, up to 32 MiB', () => {
     const timing = settled()
     expect(timing.windowBytes()).toBeCloseTo(10_000 * (2 * 50 + windowSlackMs))
     const before = timing.deliveredBytes

@@ -6,6 +6,7 @@ import { createLibp2p } from 'libp2p'
 import { readBufferBytesMax } from './network/frame-reader.ts'
 import { gatheringTcp } from './network/gathering-tcp.ts'
 import { noiseCrypto } from './network/noise-crypto.ts'
+import { streamWindowBytesMax } from './network/open-window.ts'
 import type { PeerInit } from './types.ts'
 
 /** Connections accepted a second from one host; peers of a local cluster all come from 127.0.0.1. */
@@ -27,7 +28,7 @@ export async function createNode(init: PeerInit): Promise<Libp2p> {
     },
     transports: [gatheringTcp()],
     connectionEncrypters: [noise({ crypto: noiseCrypto })],
-    streamMuxers: [yamux({ streamOptions: { maxReadBufferLength: readBufferBytesMax } })],
+    streamMuxers: [yamux({ streamOptions: { maxReadBufferLength: readBufferBytesMax, maxStreamWindowSize: streamWindowBytesMax } })],
     services: { identify: identify() },
     connectionManager: {
       inboundConnectionThreshold: inboundConnectionsPerSMax,

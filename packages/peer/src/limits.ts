@@ -43,7 +43,7 @@ export const defaultLimits: PeerLimits = {
   getManyBlocksMax: 4096,
   providersMax: 10,
   storeBacklogBytesMax: 16 * MiB,
-  partialBytesPerPeerMax: 32 * MiB,
+  partialBytesPerPeerMax: 48 * MiB,
   partialBytesMax: 256 * MiB,
   inboundStreamsMax: 1024,
   messageTimeoutMs: 30_000,

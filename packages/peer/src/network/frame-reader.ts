@@ -1,7 +1,7 @@
 import { asError } from '@shardswap/interface'
 import { FrameDecoder } from '@shardswap/protocol'
 import type { Stream } from '@libp2p/interface'
-import { openWindow } from './open-window.ts'
+import { openWindow, streamWindowBytesMax } from './open-window.ts'
 import { spendCopied } from './spent-memory.ts'
 
 export interface FrameReaderPorts {
@@ -13,8 +13,8 @@ export interface FrameReaderPorts {
   onEnd(error?: Error): void
 }
 
-/** Frames wait unread for so many bytes more than the window of Yamux lets in (16 MiB), else pausing resets the stream. */
-export const readBufferBytesMax = 17 * 1024 * 1024
+/** Frames wait unread for so many bytes: more than the window of Yamux lets in, else pausing resets the stream. */
+export const readBufferBytesMax = streamWindowBytesMax + 1024 * 1024
 
 /** Reads Bitswap frames off one incoming stream, with back-pressure: it pauses the stream while frames are being taken in. */
 export class FrameReader {

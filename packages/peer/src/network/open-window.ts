@@ -1,7 +1,10 @@
 import type { Stream } from '@libp2p/interface'
 
+/** What may be on its way on a stream at most: twice Yamux's own 16 MiB, so that a link of 50 ms is full at 200 MB/s with pauses at both ends. */
+export const streamWindowBytesMax = 32 * 1024 * 1024
+
 /** What may be on its way on a stream before the other side hears that any of it was read. */
-export const firstWindowBytes = 2 * 1024 * 1024
+export const firstWindowBytes = 4 * 1024 * 1024
 
 /** What a stream of Yamux has beyond libp2p's interface: what may come before we say more, and the way to say it. */
 interface WindowedStream {
