@@ -14,6 +14,8 @@ export interface BrokerLimits {
   readonly windowStartAloneBytes: number
   /** Bytes of want-blocks in flight at one peer, however slow it seems; one block more may always begin. */
   readonly windowMinBytes: number
+  /** Bytes of want-blocks in flight at one peer, at most, unless it is so far away that more are on their way at its rate. */
+  readonly windowNearMaxBytes: number
   /** Bytes of want-blocks in flight at one peer, at most. */
   readonly windowMaxBytes: number
   /** What a peer may have queued for us beyond its latency, in milliseconds at its rate. */
@@ -51,6 +53,7 @@ export const defaultBrokerLimits: BrokerLimits = {
   windowStartBytes: 2 * MiB,
   windowStartAloneBytes: 4 * MiB,
   windowMinBytes: 128 * 1024,
+  windowNearMaxBytes: 16 * MiB,
   windowMaxBytes: 32 * MiB,
   windowSlackMs: 30,
   inFlightBytesMax: 64 * MiB,

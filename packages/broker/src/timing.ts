@@ -193,12 +193,15 @@ export class Timing {
    * busy, since a smaller window then only makes a smaller rate.
    */
   windowBytes(): number {
-    const { windowMinBytes, windowMaxBytes, windowSlackMs } = this.#limits
+    const { windowMinBytes, windowNearMaxBytes, windowMaxBytes, windowSlackMs } = this.#limits
     if (this.#capacity === undefined) return this.#firstBytes
     const spanMs = 2 * (this.latencyNetMs ?? 0) + windowSlackMs
     const byRate = this.#capacity * spanMs
-    const isNew = this.deliveredBytes < windowMaxBytes
-    return Math.max(windowMinBytes, Math.min(windowMaxBytes, isNew ? Math.max(byRate, this.#startBytes(spanMs)) : byRate))
+    const isNew = this.deliveredBytes < windowNearMaxBytes
+    // What our own work makes of the latency of a peer nearby is no reason to have ever more on its way.
+    const wayBytes = this.#capacity * (4 * (this.latencyMinMs ?? 0) + windowSlackMs)
+    const mostBytes = Math.min(windowMaxBytes, Math.max(windowNearMaxBytes, wayBytes))
+    return Math.max(windowMinBytes, Math.min(mostBytes, isNew ? Math.max(byRate, this.#startBytes(spanMs)) : byRate))
   }
 
   /** The window of a peer that has not delivered much: what its first blocks promise, three times as much for each windowful. */

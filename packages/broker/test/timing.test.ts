@@ -13,8 +13,8 @@ function timing(latencyMs?: number, bytesPerMs?: number): Timing {
     const spanMs = Math.max(50, latencyMs ?? 0)
     of.sampleBytes(1, true, 0)
     of.sampleBytes(bytesPerMs * spanMs, true, spanMs)
-    // A hundred seconds of blocks came at that rate.
-    of.deliver(100_000 * bytesPerMs, { sinceMs: 0, sequence: 0, deliveredBefore: 0, filledWindow: true }, 100_000)
+    // Twenty seconds of blocks came at that rate.
+    of.deliver(20_000 * bytesPerMs, { sinceMs: 0, sequence: 0, deliveredBefore: 0, filledWindow: true }, 20_000)
   }
   return of
 }

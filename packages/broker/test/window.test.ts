@@ -5,7 +5,7 @@ import { Timing } from '../src/timing.ts'
 const KiB = 1024
 const MiB = 1024 * KiB
 const blockBytes = 256 * KiB
-const { windowMinBytes, windowStartBytes, windowMaxBytes, windowSlackMs } = defaultBrokerLimits
+const { windowMinBytes, windowStartBytes, windowNearMaxBytes, windowMaxBytes, windowSlackMs } = defaultBrokerLimits
 
 /** A peer whose way there and back takes 50 ms, seen by a small answer. */
 function near(): Timing {
@@ -28,7 +28,7 @@ function deliver(timing: Timing, { askedMs, cameMs, before, filled = true }: Blo
 /** Delivers so much at once that the start is over, at 10,000 bytes a millisecond. */
 function settled(): Timing {
   const timing = near()
-  deliver(timing, { askedMs: 0, cameMs: windowMaxBytes / 10_000, before: 0 }, windowMaxBytes)
+  deliver(timing, { askedMs: 0, cameMs: windowNearMaxBytes / 10_000, before: 0 }, windowNearMaxBytes)
   return timing
 }
 
@@ -93,6 +93,14 @@ describe('the window of a peer', () => {
     expect(timing.windowBytes()).toBeCloseTo(((10 * MiB) / 100) * (2 * 50 + windowSlackMs))
     deliver(timing, { askedMs: 0, cameMs: 100, before }, 64 * MiB)
     expect(timing.windowBytes()).toBe(windowMaxBytes)
+  })
+
+  it('[B15] of a peer nearby ends at 16 MiB, whatever our own work makes of its latency', () => {
+    const timing = new Timing(defaultBrokerLimits)
+    timing.sampleLatency(1, 0)
+    for (let i = 0; i < 50; i++) timing.sampleLatency(90, 0)
+    deliver(timing, { askedMs: 0, cameMs: 200, before: 0 }, 40 * MiB)
+    expect(timing.windowBytes()).toBe(16 * MiB)
   })
 
   it('[B15] narrows little by little where a full window brings less, and not at all where little was asked', () => {
