@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { folder, newRepo, ok, run, someBytes, startDaemon } from './command.ts'
 
@@ -94,6 +94,13 @@ test('what is wrong with a call is told before anything is done', async () => {
   expect(await run(['report', '--stakes', '-'], { repo, stdin: '{"x"' })).toMatchObject({ code: 2, stdout: '' })
   expect(await run(['report', '--stakes', `${bad}.gone`], { repo })).toMatchObject({ code: 1, stdout: '' })
   expect(await run(['report', '--stake-min', '5'], { repo })).toMatchObject({ code: 2, stdout: '' })
+  for (const words of [
+    ['report', '--stakes'],
+    ['block', 'put'],
+    ['dag', 'import']
+  ]) {
+    expect(await run([...words, dirname(bad)], { repo })).toMatchObject({ code: 1, stderr: `Error: ${dirname(bad)}: is a directory\n` })
+  }
   expect(await run(['report', '--stakes', bad, '--stake-min', 'x'], { repo })).toMatchObject({ code: 2, stdout: '' })
   const unknown = await run(['report', '--period', '1999-12-31'], { repo })
   expect(unknown).toMatchObject({ code: 1, stdout: '' })

@@ -84,6 +84,7 @@ export class ScoresProtocol {
   }
 
   async #exchange(peer: PeerId, question: Question, signal: AbortSignal): Promise<Uint8Array> {
+    if (peer.equals(this.#ports.libp2p.peerId)) throw new Error('it is this node itself')
     const connection = this.#ports.libp2p.getConnections(peer).find(({ status, limits }) => status === 'open' && limits === undefined)
     if (connection === undefined) throw new Error('it is not connected')
     const stream = await connection.newStream(scoresProtocol, { signal, maxOutboundStreams: streamsMax })

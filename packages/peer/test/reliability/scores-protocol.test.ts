@@ -117,6 +117,7 @@ it('a peer that is not connected, or does not speak the protocol, is named in th
   await expect(asking.ask(silent.libp2p.peerId)).rejects.toMatchObject({ code: 'ERR_SCORE_UNAVAILABLE' })
   await expect(asking.ask(silent.libp2p.peerId)).rejects.toThrow('does not speak the protocol')
   await expect(asking.ask(far.libp2p.peerId)).rejects.toThrow('it is not connected')
+  await expect(asking.ask(asker.libp2p.peerId)).rejects.toThrow('it is this node itself')
   await speaks(far, lines(), undefined)
   const reason = new Error('enough')
   await expect(asking.ask(silent.libp2p.peerId, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
