@@ -46,7 +46,7 @@ export class Candidate {
   /** Timeouts in a row, of which each was sent after the one before: all that was in flight at once counts once. */
   #silences = 0
   #silentAtMs = Number.NEGATIVE_INFINITY
-  /** It gets nothing before, unless something of it arrives. */
+  /** It gets nothing before, unless a block of this session comes from it. */
   restUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(peer: PeerView, index: number, hit: number, median: number, limits: SessionLimits) {
