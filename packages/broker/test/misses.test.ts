@@ -120,7 +120,7 @@ describe('finding peers', () => {
     want(c, 1, 8, 2)
     const within = asks(c.decide(2))
     expect(within.filter((line) => line.startsWith('have'))).toEqual([])
-    // The ninth want finds it full: who else has the DAG is asked, twice as many, for the newest want.
+    // The ninth want finds it full: who else has the DAG is asked, sixteen to begin with, for the newest want.
     want(c, 8, 10, 3)
     expect(asks(c.decide(3))).toHaveLength(16)
   })
