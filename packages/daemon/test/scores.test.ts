@@ -1,5 +1,6 @@
 import { peerKey } from '@shardswap/interface'
 import type { PeerScore } from '@shardswap/peer'
+import { memoryRepo } from '@shardswap/repo'
 import { expect, test } from 'vitest'
 import { connectDaemon, describeError, scoresOf, scoresShape } from '../src/index.ts'
 import { collect, newDaemon, someBytes, urlOf } from './setup.ts'
@@ -23,6 +24,22 @@ test('scores, and how we stand elsewhere, are the same through the RPC as here',
   expect(own.receipts.length).toBe(own.receiptsInAll)
   // By its address too.
   expect((await remote.ownScoreAt(address)).by).toBe((await provider.node.id()).id)
+})
+
+test("[P21] the repo's config says how scores become shares", async () => {
+  const repo = await memoryRepo()
+  const client = await newDaemon({ ...repo, config: { ...repo.config, reliability: { share: 'equal', backups: false } } })
+  const [proved, fresh] = [await newDaemon(), await newDaemon()]
+  const parts = Array.from({ length: 30 }, (_, at) => ({ path: `${at}`, content: someBytes(1000, at + 1) }))
+  const cids = (await collect(proved.node.add(parts))).map(({ cid }) => cid.toString())
+  await client.node.swarmConnect(proved.addresses[0] ?? '')
+  for (const cid of cids) await collect(client.node.cat(cid))
+  await client.node.swarmConnect(fresh.addresses[0] ?? '')
+  const standing = async (): Promise<readonly PeerScore[]> => (await client.node.scores()).peers
+  // What newcomers are measured by is taken anew ten times a second.
+  await expect.poll(async () => (await standing()).map(({ score }) => score < 70), { timeout: 20_000 }).toEqual([false, true])
+  const peers = await standing()
+  expect(peers.map(({ share }) => share)).toEqual([0.5, 0.5])
 })
 
 test('what cannot be answered has a code, the same in both places', async () => {

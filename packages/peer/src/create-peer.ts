@@ -26,7 +26,12 @@ export async function createPeer(init: PeerInit = {}): Promise<Peer> {
     log,
     nowMs,
     onWarning: init.onWarning,
-    options: { limits: { shutOutMs: limits.shutOutMs, ...init.reliabilityLimits }, share: init.share }
+    options: {
+      limits: { shutOutMs: limits.shutOutMs, ...init.reliabilityLimits },
+      budgetLimits: init.budgetLimits,
+      accountLimits: init.accountLimits,
+      share: init.share
+    }
   })
   const peer = new ShardswapPeer(init, { libp2p, blockstore: init.blockstore ?? new MemoryStore(), privateKey, records, limits, log })
   if (init.start !== false) await peer.start()

@@ -18,14 +18,18 @@ export {
 export { readStatement } from './reliability/statement.ts'
 export type { OwnAccount, OwnReceipt, OwnReceiptTurn, OwnScore, OwnScoreOptions, ScoreStatement } from './reliability/types.ts'
 export {
+  type AccountLimits,
   type AccountRow,
+  type BudgetLimits,
   type Calibration,
   type Counters,
   type PeerCounts,
   type PeerScore,
+  type ReliabilityLimits,
   type RewardShare,
   rewardableByTurn,
   rewardShares,
+  type ShareMap,
   sumReceipts
 } from '@shardswap/reliability'
 export * from './types.ts'

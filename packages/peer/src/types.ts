@@ -5,7 +5,7 @@ import type { AbortOptions, Block, BlockSource, CID, GetBlockOptions } from '@sh
 import type { ServeLimits } from '@shardswap/server'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
-import type { Calibration, PeerScore, ReliabilityLimits, ShareMap } from '@shardswap/reliability'
+import type { AccountLimits, BudgetLimits, Calibration, PeerScore, ReliabilityLimits, ShareMap } from '@shardswap/reliability'
 import type { PeerLimits } from './limits.ts'
 import type { AccountReceipt, AccountReport, ReceiptsOptions } from './reliability/account-book.ts'
 import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
@@ -45,6 +45,10 @@ export interface PeerInit {
   readonly limits?: Partial<PeerLimits>
   /** Limits and parameters of the judgement of peers. */
   readonly reliabilityLimits?: Partial<ReliabilityLimits>
+  /** Limits of the budget that pays for backups. */
+  readonly budgetLimits?: Partial<BudgetLimits>
+  /** Limits of the accounts and of their receipts in memory. */
+  readonly accountLimits?: Partial<AccountLimits>
   /** How scores become shares of what is asked (P21); `proportional` by default. */
   readonly share?: ShareMap
   /** Whether a second peer is asked, on a budget, where the first is likely to fail (C5); true by default. */

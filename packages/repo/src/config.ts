@@ -1,14 +1,17 @@
 import { messageOf } from '@shardswap/interface'
 import { ConfigError } from './errors.ts'
-import type { RepoConfig } from './types.ts'
+import type { RepoConfig, ShareName } from './types.ts'
 
 /** What a new repo starts with. */
 export const defaultConfig: RepoConfig = {
   addresses: {
     swarm: ['/ip4/0.0.0.0/tcp/4001'],
     api: '/ip4/127.0.0.1/tcp/5001'
-  }
+  },
+  reliability: { share: 'proportional', backups: true }
 }
+
+const shareNames: readonly ShareName[] = ['proportional', 'equal', 'percentile']
 
 type Json = Record<string, unknown>
 
@@ -42,6 +45,17 @@ function apiOf(value: unknown): string {
   )
 }
 
+function reliabilityOf({ share, backups }: Json): RepoConfig['reliability'] {
+  const named = share === undefined ? defaultConfig.reliability.share : shareNames.find((name) => name === share)
+  if (named === undefined) {
+    throw new ConfigError(`config: reliability.share must be one of ${shareNames.join(', ')}, not ${JSON.stringify(share)}`)
+  }
+  if (backups !== undefined && typeof backups !== 'boolean') {
+    throw new ConfigError(`config: reliability.backups must be true or false, not ${JSON.stringify(backups)}`)
+  }
+  return { share: named, backups: backups ?? defaultConfig.reliability.backups }
+}
+
 /** Reads a config file's text; keys left out have their defaults. Errors: ConfigError, which names the key. */
 export function parseConfig(path: string, text: string): RepoConfig {
   let json: unknown
@@ -50,14 +64,16 @@ export function parseConfig(path: string, text: string): RepoConfig {
   } catch (cause) {
     throw new ConfigError(`config: ${path} is not JSON (${messageOf(cause)})`, { cause })
   }
-  const root = objectAt(json, 'the file', ['addresses'])
+  const root = objectAt(json, 'the file', ['addresses', 'reliability'])
   const addresses = root['addresses'] === undefined ? {} : objectAt(root['addresses'], 'addresses', ['swarm', 'api'])
+  const reliability = root['reliability'] === undefined ? {} : objectAt(root['reliability'], 'reliability', ['share', 'backups'])
   const { swarm, api } = addresses
   return {
     addresses: {
       swarm: swarm === undefined ? defaultConfig.addresses.swarm : swarmOf(swarm),
       api: api === undefined ? defaultConfig.addresses.api : apiOf(api)
-    }
+    },
+    reliability: reliabilityOf(reliability)
   }
 }
 

@@ -50,7 +50,16 @@ export interface RepoConfig {
     /** Multiaddr of the RPC; loopback. */
     readonly api: string
   }
+  readonly reliability: {
+    /** How scores of peers become shares of what is asked of them: docs/reliability.md. */
+    readonly share: ShareName
+    /** Whether a second peer is asked where the first is likely to fail. */
+    readonly backups: boolean
+  }
 }
+
+/** The maps from score to share that a config may name; those of the reliability layer. */
+export type ShareName = 'proportional' | 'equal' | 'percentile'
 
 // Contract of the package (src/index.ts exports these):
 //   repoPath(env?): string                     SHARDSWAP_PATH, else ~/.shardswap

@@ -26,15 +26,27 @@ async function configOf(text: string | undefined): Promise<RepoConfig> {
 describe('the config file', () => {
   test('a new repo writes out the defaults', async () => {
     const text = await readFile(join(folder, 'config'), 'utf8')
-    expect(JSON.parse(text)).toEqual({ addresses: { swarm: ['/ip4/0.0.0.0/tcp/4001'], api: '/ip4/127.0.0.1/tcp/5001' } })
+    expect(JSON.parse(text)).toEqual({
+      addresses: { swarm: ['/ip4/0.0.0.0/tcp/4001'], api: '/ip4/127.0.0.1/tcp/5001' },
+      reliability: { share: 'proportional', backups: true }
+    })
     expect(await configOf(text)).toEqual(JSON.parse(text))
   })
 
   test('what is left out, the file itself too, has its default', async () => {
-    const { addresses } = await configOf(undefined)
-    expect(await configOf('{}')).toEqual({ addresses })
-    expect(await configOf('{"addresses":{"swarm":[]}}')).toEqual({ addresses: { ...addresses, swarm: [] } })
-    expect(await configOf('{"addresses":{"api":"/ip6/::1/tcp/0"}}')).toEqual({ addresses: { ...addresses, api: '/ip6/::1/tcp/0' } })
+    const defaults = await configOf(undefined)
+    const { addresses, reliability } = defaults
+    expect(await configOf('{}')).toEqual(defaults)
+    expect(await configOf('{"addresses":{"swarm":[]}}')).toEqual({ ...defaults, addresses: { ...addresses, swarm: [] } })
+    expect(await configOf('{"addresses":{"api":"/ip6/::1/tcp/0"}}')).toEqual({
+      ...defaults,
+      addresses: { ...addresses, api: '/ip6/::1/tcp/0' }
+    })
+    expect(await configOf('{"reliability":{"backups":false}}')).toEqual({ ...defaults, reliability: { ...reliability, backups: false } })
+  })
+
+  test.each(['proportional', 'equal', 'percentile'])('[P21] the map from score to share may be %s', async (share) => {
+    expect((await configOf(JSON.stringify({ reliability: { share } }))).reliability).toEqual({ share, backups: true })
   })
 
   test.each([
@@ -47,7 +59,12 @@ describe('the config file', () => {
     ['{"addresses":{"swarm":["/ip4/1.2.3.4/tcp/1",7]}}', /addresses\.swarm\[1\] must be a multiaddr.*not 7/],
     ['{"addresses":{"swarm":["1.2.3.4:1"]}}', /addresses\.swarm\[0\] must be a multiaddr/],
     ['{"addresses":{"api":5001}}', /addresses\.api must be a multiaddr/],
-    ['{"addresses":{"api":"/ip4/0.0.0.0/tcp/5001"}}', /addresses\.api must be on loopback/]
+    ['{"addresses":{"api":"/ip4/0.0.0.0/tcp/5001"}}', /addresses\.api must be on loopback/],
+    ['{"reliability":[]}', /reliability must be an object/],
+    ['{"reliability":{"shares":"equal"}}', /reliability\.shares is not a key.*share, backups/],
+    ['{"reliability":{"share":"fair"}}', /reliability\.share must be one of proportional, equal, percentile, not "fair"/],
+    ['{"reliability":{"share":null}}', /reliability\.share must be one of.*not null/],
+    ['{"reliability":{"backups":"no"}}', /reliability\.backups must be true or false, not "no"/]
   ])('%s is refused with the name of the key, and the repo is left unlocked', async (text, message) => {
     await expect(configOf(text)).rejects.toMatchObject({
       name: 'ConfigError',

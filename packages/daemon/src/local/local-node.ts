@@ -86,10 +86,18 @@ export class LocalNode implements SwapNode {
   }
 
   async #start(): Promise<Peer> {
-    const { privateKey, blocks, datastore } = this.repo
+    const { privateKey, blocks, datastore, config } = this.repo
     // Loaded here, for the network's modules take longer to load than most offline commands take to run.
     const { createPeer } = await import('@shardswap/peer')
-    return await createPeer({ privateKey, blockstore: blocks, datastore, listen: this.#listen, onWarning: this.#onWarning })
+    return await createPeer({
+      privateKey,
+      blockstore: blocks,
+      datastore,
+      listen: this.#listen,
+      onWarning: this.#onWarning,
+      share: config.reliability.share,
+      backups: config.reliability.backups
+    })
   }
 
   async version(): Promise<NodeVersion> {

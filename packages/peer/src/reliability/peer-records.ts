@@ -21,7 +21,7 @@ export interface PeerRecordsInit {
   readonly log: Logger
   readonly nowMs: () => number
   readonly onWarning?: ((message: string) => void) | undefined
-  readonly options?: Pick<ReliabilityInit, 'limits' | 'share'>
+  readonly options?: Pick<ReliabilityInit, 'limits' | 'share' | 'budgetLimits' | 'accountLimits'>
   /** `saveEveryMs` by default. */
   readonly everyMs?: number
 }
