@@ -35,6 +35,8 @@ interface Benchmark {
   readonly hasSmallRoot?: boolean
   /** Seconds that ours may take; boxo's where this is left out. */
   readonly secondsMax?: number
+  /** More than boxo's, and why that is taken: it may get no worse. */
+  readonly accepted?: { readonly secondsMax: number; readonly because: string }
   readonly runs?: Scenario['runs']
 }
 
@@ -59,18 +61,24 @@ function scenarioOf(benchmark: Benchmark): Scenario {
     queuesInProcess: nodes * (nodes - 1),
     limitMs: 120_000,
     boxoSeconds,
-    target: (ours) => targetOf(ours, benchmark.secondsMax ?? boxoSeconds, leeches),
+    target: (ours) => targetOf(ours, benchmark, leeches),
     ...(benchmark.runs === undefined ? {} : { runs: benchmark.runs })
   }
 }
 
-function targetOf(ours: PolicyOutcome, secondsMax: number, leeches: number): Verdict[] {
+function targetOf(ours: PolicyOutcome, benchmark: Benchmark, leeches: number): Verdict[] {
   return [
-    atMost(ours, 'seconds', secondsMax),
+    secondsOf(ours, benchmark),
     atMost(ours, 'duplicateShare', 0.01),
     atMost(ours, 'firstCopies', 16 * leeches),
     atMost(ours, 'failed', 0)
   ]
+}
+
+function secondsOf(ours: PolicyOutcome, { secondsMax, boxoSeconds, accepted }: Benchmark): Verdict {
+  if (accepted === undefined) return atMost(ours, 'seconds', secondsMax ?? boxoSeconds)
+  const { what, isMet } = atMost(ours, 'seconds', accepted.secondsMax)
+  return { what: `${what}, not boxo's ${boxoSeconds}: ${accepted.because}`, isMet }
 }
 
 const two = { nodes: 3, blocks: 100 }
@@ -79,6 +87,11 @@ const old = { nodes: 3, blocks: 10, protocol: '1.1.0' } as const
 
 /** `OneAtATime` cannot end before 2.00 s where a block takes 20 ms; with the root's round before, this is what is left. */
 const oneAtATimeSecondsMax = 2.1
+/**
+ * The one row that does not reach boxo's time: old peers cannot say that they lack a block, so whoever asks one of them
+ * waits for a deadline where the guess was wrong, and whoever asks both has a third of the blocks twice.
+ */
+const oldOverlapAccepted = { secondsMax: 0.25, because: 'decision 0004 would rather have no block twice' }
 /** B14 costs it a round. */
 const bigBatchSecondsMax = 0.061
 
@@ -114,7 +127,14 @@ const fixedDelays: readonly Benchmark[] = [
 const oldBitswap: readonly Benchmark[] = [
   { ...old, name: '3Nodes-Overlap3-OneAtATime', holds: overlap3, pattern: oneAtATime, boxoSeconds: 0.466 },
   { ...old, name: '3Nodes-AllToAll-OneAtATime', holds: all, pattern: oneAtATime, boxoSeconds: 0.357 },
-  { ...old, name: '3Nodes-Overlap3-AllConcurrent', holds: overlap3, pattern: bigBatch, boxoSeconds: 0.043 }
+  {
+    ...old,
+    name: '3Nodes-Overlap3-AllConcurrent',
+    holds: overlap3,
+    pattern: bigBatch,
+    boxoSeconds: 0.043,
+    accepted: oldOverlapAccepted
+  }
 ]
 
 function around(mean: number): Distribution {
