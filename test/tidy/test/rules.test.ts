@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
 import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits } from '../src/documents.ts'
 import { forbiddenImports } from '../src/imports.ts'
+import { untestedLabels } from '../src/labels.ts'
 import { impurities } from '../src/purity.ts'
 import { parse, type Finding } from '../src/source.ts'
 import { forbiddenWords, shortcuts, testFaults, wordsOf } from '../src/words.ts'
@@ -140,6 +141,21 @@ describe('tests', () => {
     const good =
       "it('[B13][B14] doubles', f)\nit('[F05] scores', f)\nit.todo('[F50] hedges')\nit.skipIf(!go)('[C8] runs [1]', f)\nconst f = 1, go = true"
     expect(testFaults(parse('packages/x/test/a.test.ts', good))).toEqual([])
+  })
+})
+
+describe('labels of what is demanded', () => {
+  const everywhere = untestedLabels([])
+
+  it('are B1 to B27, C1 to C5, P1 to P15, P21 and P22', () => {
+    expect(everywhere).toHaveLength(49)
+    expect([everywhere[0], everywhere[26], everywhere[31], everywhere.at(-1)]).toEqual(['B1', 'B27', 'C5', 'P22'])
+  })
+
+  it('are tested where a title begins with them, be it in a table of cases, and nowhere else', () => {
+    const text = "it('[B1][B2] counts', f)\nit.each([['[P21] maps', 1]])('%s', f)\nit('is no test of [C1]', f)\nconst a = '[C2]', f = 1"
+    const left = untestedLabels([parse('packages/x/test/a.test.ts', text), parse('packages/x/src/a.ts', "export const a = '[B3] x'")])
+    expect(everywhere.filter((label) => !left.includes(label))).toEqual(['B1', 'B2', 'P21'])
   })
 })
 

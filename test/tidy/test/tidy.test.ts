@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
 import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits, type LintConfig } from '../src/documents.ts'
 import { forbiddenImports, importTable } from '../src/imports.ts'
+import { untestedLabels } from '../src/labels.ts'
 import { impurities } from '../src/purity.ts'
 import type { Finding, Source } from '../src/source.ts'
 import { forbiddenWords, shortcuts, testFaults } from '../src/words.ts'
@@ -62,6 +63,10 @@ describe('the workspace', () => {
 
   it('runs every test, under titles whose labels exist', () => {
     expect(over(testFaults)).toEqual([])
+  })
+
+  it('has a test for each label of what is demanded', () => {
+    expect(untestedLabels(all)).toEqual([])
   })
 
   it('explains every limit', () => {
