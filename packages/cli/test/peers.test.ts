@@ -86,10 +86,26 @@ test('a node asks a peer how it stands there, and gets what that one signs', asy
   // A multiaddr is connected first; no daemon is needed for that.
   const third = await newRepo()
   expect(await ok(['peers', '--me-at', address], { repo: third })).toMatch(/score +\d+\.\d %, new/)
+  const past = await ok(['peers', '--me-at', clientId, '--period', '1999-01-01'], { repo: provider })
+  expect(past).toMatch(/in 1999-01-01 +it has no account of this node/)
+  expect(past).not.toContain('credits (')
+  expect(text).toMatch(/in \d{4}-\d{2}-\d{2} +\d+ asked .*\(\d+ of them as a backup\)/)
   const unknown = await run(['peers', '--me-at', providerId.replace(/.$/, '!')], { repo: provider })
   expect(unknown).toMatchObject({ code: 2, stdout: '' })
   const gone = await run(['peers', '--me-at', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU'], { repo: provider })
   expect(gone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is not connected') as string })
+})
+
+test('whom --me-at names is looked at before anything else: a typing error is wrong usage, with a daemon or without', async () => {
+  const repo = await newRepo()
+  for (const target of ['nonsense', '12D3KooW', '/ip4/nonsense']) {
+    const { code, stdout, stderr } = await run(['peers', '--me-at', target], { repo })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(target)
+  }
+  // One that is right needs peers.
+  const alone = await run(['peers', '--me-at', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU'], { repo })
+  expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('offline') as string })
 })
 
 test('a record that is damaged is an error to look at, and a fresh start for the daemon, which loses nothing else', async () => {

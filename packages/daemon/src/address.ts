@@ -30,6 +30,17 @@ export function parseMultiaddr(text: string): Multiaddr {
   )
 }
 
+/** Whether a text looks like a PeerId: base58, or a CID's base32 or base36. */
+export function isPeerId(text: string): boolean {
+  return /^(?:Qm|12D3Koo|16Uiu2|1)[1-9A-HJ-NP-Za-km-z]{20,}$|^[bk][a-z0-9]{40,}$/.test(text)
+}
+
+/** Refuses what names no peer: a multiaddr or a PeerId does. Errors: InvalidParametersError. */
+export function checkPeerName(text: string): void {
+  if (text.startsWith('/')) parseMultiaddr(text)
+  else if (!isPeerId(text)) throw new InvalidParametersError(`"${text}" is neither a peer id, such as 12D3KooW…, nor a multiaddr`)
+}
+
 /** Whether only this machine can reach a host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)

@@ -4,7 +4,7 @@
  * (`LocalNode`, `startDaemon`) or over its RPC (`findDaemon`, `connectDaemon`).
  * The RPC speaks Kubo's `/api/v0` for the calls that it has.
  */
-export { isLoopback, parseMultiaddr } from './address.ts'
+export { checkPeerName, isLoopback, parseMultiaddr } from './address.ts'
 export { parseCid } from './cid.ts'
 export { connectDaemon, findDaemon } from './client/find.ts'
 export { RemoteNode } from './client/remote-node.ts'

@@ -43,6 +43,8 @@ export interface OwnScoreShape {
   readonly Score: ScoreShape | null
   readonly Account: OwnAccount | null
   readonly ReceiptsInAll: number
+  /** Whether the period has others, which are gone or were not looked through. */
+  readonly ReceiptsCut: boolean
   readonly ReceiptsFrom: number
   readonly Receipts: readonly OwnReceipt[]
   /** The signed envelope, in base64. */
@@ -107,6 +109,7 @@ export function ownScoreShape(own: OwnScore): OwnScoreShape {
     Score: own.score === null ? null : scoreShape(own.score),
     Account: own.account,
     ReceiptsInAll: own.receiptsInAll,
+    ReceiptsCut: own.receiptsCut,
     ReceiptsFrom: own.receiptsFrom,
     Receipts: own.receipts,
     Signed: Buffer.from(own.signed).toString('base64')
@@ -121,6 +124,7 @@ export function ownScoreOf(shape: OwnScoreShape): OwnScore {
     score: shape.Score === null ? null : scoreOf(shape.Score),
     account: shape.Account,
     receiptsInAll: shape.ReceiptsInAll,
+    receiptsCut: shape.ReceiptsCut,
     receiptsFrom: shape.ReceiptsFrom,
     receipts: shape.Receipts,
     signed: new Uint8Array(Buffer.from(shape.Signed, 'base64'))

@@ -1,5 +1,6 @@
 import { InvalidParametersError, messageOf, type PeerKey, peerKey } from '@shardswap/interface'
 import type { AccountReport, RewardShare } from '@shardswap/peer'
+import { isPeerId } from './address.ts'
 
 /** What people have staked for their peers, in whatever unit; only who has enough is paid (P11). */
 export type Stakes = ReadonlyMap<PeerKey, number>
@@ -59,11 +60,6 @@ function lineRows(text: string): StakeRow[] {
     if (amount === undefined || others.length > 0) throw wrong(where, `a peer id and an amount are expected, not ${JSON.stringify(words)}`)
     return [{ where, peer, amount: /^\d+(\.\d+)?$/.test(amount) ? Number(amount) : amount }]
   })
-}
-
-/** Looks like one: base58, or a CID's base32 or base36. */
-function isPeerId(text: string): boolean {
-  return /^(?:Qm|12D3Koo|16Uiu2|1)[1-9A-HJ-NP-Za-km-z]{20,}$|^[bk][a-z0-9]{40,}$/.test(text)
 }
 
 function wrong(where: string, what: string): InvalidParametersError {

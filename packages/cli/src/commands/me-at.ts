@@ -1,7 +1,7 @@
 /** `peers --me-at`: how this node stands with a peer, as that one says. */
 import { messageOf } from '@shardswap/interface'
-import { ownScoreShape, parseMultiaddr, type SwapNode } from '@shardswap/daemon'
-import type { OwnReceipt, OwnScore, PeerScore } from '@shardswap/peer'
+import { checkPeerName, ownScoreShape, type SwapNode } from '@shardswap/daemon'
+import type { OwnAccount, OwnReceipt, OwnScore, PeerScore } from '@shardswap/peer'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { formatMs, formatPart, formatSeconds, printable } from '../terminal/format.ts'
@@ -16,7 +16,7 @@ interface MeAtOptions {
 
 export async function meAt(context: Context, target: string, { period, receipts }: MeAtOptions): Promise<void> {
   const { signal, out, options } = context
-  if (target.startsWith('/')) checkMultiaddr(target)
+  checkTarget(target)
   const ask = async (node: SwapNode): Promise<OwnScore[]> => await answersOf(node, target, receipts ? answersMax : 1, { signal, period })
   const answers = await context.withNode(ask, target.startsWith('/'))
   const [own] = answers as [OwnScore]
@@ -25,9 +25,14 @@ export async function meAt(context: Context, target: string, { period, receipts 
     const { Signed, ...shape } = ownScoreShape({ ...own, receipts: receipts ? all : [] })
     return await out.json({ ...shape, Signed: receipts ? answers.map((answer) => ownScoreShape(answer).Signed) : [Signed] })
   }
-  for (const line of standingLines(own)) await out.line(printable(line))
+  for (const line of standingLines(own, period)) await out.line(printable(line))
   if (receipts) for (const receipt of all) await out.line(printable(receiptLine(receipt)))
   else if (own.receiptsInAll > 0) await out.line(`receipts    ${own.receiptsInAll}; --receipts prints them`)
+  // Remarks stand beside the receipts, not among them.
+  if (own.receiptsCut)
+    context.note(
+      `Older receipts of ${own.account?.period ?? 'that period'} are missing: that peer keeps, or looks through, only the newest.`
+    )
 }
 
 /** The first answer, and those that bring the receipts that did not fit into it. */
@@ -48,26 +53,29 @@ async function answersOf(
   return answers
 }
 
-function checkMultiaddr(target: string): void {
+function checkTarget(target: string): void {
   try {
-    parseMultiaddr(target)
+    checkPeerName(target)
   } catch (error) {
     throw new UsageError(messageOf(error))
   }
 }
 
-function standingLines({ by, about, atMs, score, account }: OwnScore): string[] {
+function standingLines({ by, about, atMs, score, account }: OwnScore, asked: string | undefined): string[] {
   const when = isDate(atMs) ? ` at ${new Date(atMs).toISOString()}` : ''
   const lines = [`${by} says of ${about}${when}; its signature is right.`]
   if (score === null) lines.push('It knows nothing of this node yet.')
   else lines.push(...scoreLines(score))
-  if (account !== null) {
-    const { period, attempted, successful, rewardable, primaryTurns, backupTurns } = account
-    lines.push(
-      `in ${period}  ${attempted} asked (${primaryTurns} first, ${backupTurns} as a backup), ${successful} in time, ${rewardable} credits`
-    )
-  }
+  if (account !== null) lines.push(accountLine(account))
+  else if (asked !== undefined)
+    lines.push(`in ${asked}  it has no account of this node: it asked it for nothing then, or knows of no such period`)
+  else if (score !== null) lines.push('It has no account of this node in the present period yet.')
   return lines
+}
+
+function accountLine({ period, attempted, successful, rewardable, primaryTurns, backupTurns, rescued }: OwnAccount): string {
+  const asked = `${attempted} asked (${primaryTurns} first, ${backupTurns} as a backup)`
+  return `in ${period}  ${asked}, ${successful} in time, ${rewardable} credits (${rescued} of them as a backup)`
 }
 
 function scoreLines(score: PeerScore): string[] {

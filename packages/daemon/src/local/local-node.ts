@@ -26,7 +26,7 @@ import {
 } from '@shardswap/interface'
 import type { AccountBook, AccountReceipt, AccountReport, ConnectedPeer, OwnScore, OwnScoreOptions, Peer, PeerScore } from '@shardswap/peer'
 import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shardswap/repo'
-import { parseMultiaddr } from '../address.ts'
+import { checkPeerName, parseMultiaddr } from '../address.ts'
 import { ConnectError, OfflineError, reasonFor } from '../errors.ts'
 import type {
   BlockPutOptions,
@@ -206,6 +206,7 @@ export class LocalNode implements SwapNode {
   }
 
   async ownScoreAt(target: string, options: OwnScoreOptions = {}): Promise<OwnScore> {
+    checkPeerName(target)
     const peer = await this.peer()
     const id = target.startsWith('/') ? await this.swarmConnect(target, options) : target
     try {

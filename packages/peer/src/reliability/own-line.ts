@@ -5,7 +5,7 @@ import { type AccountBook, accountReceipt } from './account-book.ts'
 import type { ReceiptStore } from './receipts.ts'
 import type { OwnAccount, OwnReceipt, OwnReceipts, OwnReceiptTurn } from './types.ts'
 
-/** Of receipts in the datastore so many bytes are looked through for one answer, the newest: some 60,000 receipts. */
+/** Of receipts in the datastore so many bytes are looked through for one answer, the newest: some 100,000 receipts of one turn or two. */
 const searchedBytesMax = 4 * 1024 * 1024
 /** What was found last is kept so long, for whoever asks for the rest of it. */
 const foundForMs = 30_000
@@ -27,6 +27,7 @@ interface Found {
   readonly period: string
   readonly atMs: number
   readonly receipts: readonly Receipt[]
+  readonly isCut: boolean
 }
 
 /** Peers' own rows and receipts. Looking for receipts costs time, and peers ask when they like: one search at a time, with pauses. */
@@ -52,12 +53,12 @@ export class OwnAccounts {
     const report = this.#ports.book.report(period)
     const row = report?.rows.find((each) => each.peer === peer)
     // Who was never asked for anything costs no search.
-    if (report === undefined || row === undefined) return { account: undefined, receipts: { length: 0, at: () => undefined } }
-    const { attempted, successful, rewardable, primaryTurns, backupTurns } = row
-    const found = await this.#find(peer, report.period)
+    if (report === undefined || row === undefined) return { account: undefined, receipts: { length: 0, isCut: false, at: () => undefined } }
+    const { attempted, successful, rewardable, primaryTurns, backupTurns, rescued } = row
+    const { receipts, isCut } = await this.#find(peer, report.period)
     return {
-      account: { period: report.period, attempted, successful, rewardable, primaryTurns, backupTurns },
-      receipts: { length: found.length, at: (index) => ownReceipt(found[index], peer) }
+      account: { period: report.period, attempted, successful, rewardable, primaryTurns, backupTurns, rescued },
+      receipts: { length: receipts.length, isCut, at: (index) => ownReceipt(receipts[index], peer) }
     }
   }
 
@@ -67,7 +68,7 @@ export class OwnAccounts {
     this.#last = undefined
   }
 
-  async #find(peer: PeerKey, period: string): Promise<readonly Receipt[]> {
+  async #find(peer: PeerKey, period: string): Promise<Found> {
     const known = this.#known(peer, period)
     if (known !== undefined) return known
     if (this.#waiting >= receiptSearchesMax) throw new Error('too many ask for their receipts')
@@ -84,28 +85,30 @@ export class OwnAccounts {
     }
   }
 
-  #known(peer: PeerKey, period: string): readonly Receipt[] | undefined {
+  #known(peer: PeerKey, period: string): Found | undefined {
     const last = this.#last
     const isIt = last?.peer === peer && last.period === period && this.#ports.nowMs() - last.atMs < foundForMs
-    return isIt ? last.receipts : undefined
+    return isIt ? last : undefined
   }
 
-  async #search(peer: PeerKey, period: string): Promise<readonly Receipt[]> {
-    const { nowMs, receipts } = this.#ports
+  async #search(peer: PeerKey, period: string): Promise<Found> {
+    const { nowMs, receipts, book } = this.#ports
     const sinceMs = nowMs()
     const found: Receipt[] = []
     let looked = 0
+    const written = book.report(period)?.receipts ?? 0
     for await (const receipt of receipts.receipts(period, searchedBytesMax)) {
       this.#stopping.signal.throwIfAborted()
       if (hasTurn(receipt, peer)) found.push(receipt)
       if (++looked % receiptsPerTurn === 0) await nextTurn()
     }
-    this.#last = { peer, period, atMs: nowMs(), receipts: found }
+    const last: Found = { peer, period, atMs: nowMs(), receipts: found, isCut: looked < written }
+    this.#last = last
     clearTimeout(this.#forget)
     this.#forget = setTimeout(() => (this.#last = undefined), foundForMs)
     this.#forget.unref()
     this.#tookMs = nowMs() - sinceMs
-    return found
+    return last
   }
 
   async #pause(): Promise<void> {

@@ -66,7 +66,10 @@ export class PeerRecords implements LineSource {
       const core = new Reliability({ ...options, ...times, remembered: keptState(state, pausedMs, times.wallMs) })
       const { problem, rejected, peers } = core.recalled
       if (problem !== undefined) throw new Error(problem)
-      if (rejected > 0) log.error('of what is remembered of peers %d records make no sense and are left out; %d are good', rejected, peers)
+      if (rejected > 0) {
+        log.error('of what is remembered of peers %d records make no sense and are left out; %d are good', rejected, peers)
+        onWarning?.(`of what is remembered of peers, records that make no sense are left out: ${rejected} of ${rejected + peers}`)
+      }
       return core
     })
     const core = recalled ?? new Reliability({ ...options, ...times })

@@ -6,7 +6,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const roles = ['primary', 'backup'] as const
 const rates = ['success24h', 'success30d', 'uptime24h', 'uptime30d', 'latencyP50Ms', 'latencyP95Ms'] as const
-const counted = ['attempted', 'successful', 'rewardable', 'primaryTurns', 'backupTurns'] as const
+const counted = ['attempted', 'successful', 'rewardable', 'primaryTurns', 'backupTurns', 'rescued'] as const
 
 /** A statement out of somebody else's JSON: every field is what its type says, and nothing else is kept. Errors: MalformedError. */
 export function statementOf(value: unknown): ScoreStatement {
@@ -18,6 +18,7 @@ export function statementOf(value: unknown): ScoreStatement {
     score: fields['score'] === null ? null : scoreOf(fields['score']),
     account: fields['account'] === null ? null : accountOf(fields['account']),
     receiptsInAll: countAt(fields, 'receiptsInAll'),
+    receiptsCut: flagAt(fields, 'receiptsCut'),
     receiptsFrom: countAt(fields, 'receiptsFrom'),
     receipts: listAt(fields, 'receipts').map(receiptOf)
   }

@@ -45,6 +45,7 @@ export async function statementAbout(source: LineSource, init: StatementInit): P
     score: score ?? null,
     account: account ?? null,
     receiptsInAll: receipts.length,
+    receiptsCut: receipts.isCut,
     receiptsFrom: from,
     receipts: fitting
   }

@@ -15,7 +15,7 @@ export interface OwnReceipt extends Omit<AccountReceipt, 'turns'> {
 }
 
 /** A peer's row in the account of one period (P8, P9). */
-export interface OwnAccount extends Omit<Counters, 'rescued'> {
+export interface OwnAccount extends Counters {
   /** The period's name, its day in UTC by default. */
   readonly period: string
 }
@@ -32,8 +32,10 @@ export interface ScoreStatement {
   readonly score: PeerScore | null
   /** Its row in the account of the period asked for; null where it has none. */
   readonly account: OwnAccount | null
-  /** Receipts of that period that are still there, in which it had a turn. */
+  /** Receipts of that period that are still there and were looked through, in which it had a turn. */
   readonly receiptsInAll: number
+  /** Whether the period has older receipts that are gone, or were not looked through: what is in `account` may be more. */
+  readonly receiptsCut: boolean
   /** Those from here on are in `receipts`, as many as fit. */
   readonly receiptsFrom: number
   readonly receipts: readonly OwnReceipt[]
@@ -61,6 +63,8 @@ export interface OwnLine {
 /** Receipts, each worded when it is asked for. */
 export interface OwnReceipts {
   readonly length: number
+  /** Whether the period has others, which are gone or were not looked through. */
+  readonly isCut: boolean
   at(index: number): OwnReceipt | undefined
 }
 

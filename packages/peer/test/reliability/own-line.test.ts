@@ -13,7 +13,7 @@ function receiptOf(at: number): Receipt {
 }
 
 /** Accounts of a day of 2,000 receipts; counts the searches that begin, and the most that ever ran at once. */
-function scene(): { own: OwnAccounts; count: { begun: number; running: number; most: number }; clock: { ms: number } } {
+function scene(written = 2000): { own: OwnAccounts; count: { begun: number; running: number; most: number }; clock: { ms: number } } {
   const count = { begun: 0, running: 0, most: 0 }
   const clock = { ms: 0 }
   const rows = peers.map((peer) => ({
@@ -23,9 +23,9 @@ function scene(): { own: OwnAccounts; count: { begun: number; running: number; m
     rewardable: 100,
     primaryTurns: 100,
     backupTurns: 0,
-    rescued: 0
+    rescued: 3
   }))
-  const report = { period: '2026-11-30', rows } as unknown as PeriodReport
+  const report = { period: '2026-11-30', rows, receipts: written } as unknown as PeriodReport
   async function* receipts(): AsyncGenerator<Receipt> {
     count.begun += 1
     count.most = Math.max(count.most, ++count.running)
@@ -58,9 +58,29 @@ it('peers are searched for one after another, and those who are too many are ref
   expect((await own.of(peers[19] ?? b)).receipts.length).toBe(100)
 })
 
+it('[P9][P12] a row is told as it is in the account, with what was rescued', async () => {
+  const { own } = scene()
+  expect((await own.of(a)).account).toEqual({
+    period: '2026-11-30',
+    attempted: 100,
+    successful: 100,
+    rewardable: 100,
+    primaryTurns: 100,
+    backupTurns: 0,
+    rescued: 3
+  })
+})
+
+it('receipts of which older ones are not there are marked as cut, from every page', async () => {
+  const whole = scene()
+  expect((await whole.own.of(a)).receipts).toMatchObject({ length: 100, isCut: false })
+  const cut = scene(2001)
+  for (let page = 0; page < 2; page++) expect((await cut.own.of(a)).receipts).toMatchObject({ length: 100, isCut: true })
+})
+
 it('who has no row is told so without a search', async () => {
   const { own, count } = scene()
-  expect(await own.of(peerKey('stranger'))).toMatchObject({ account: undefined, receipts: { length: 0 } })
+  expect(await own.of(peerKey('stranger'))).toMatchObject({ account: undefined, receipts: { length: 0, isCut: false } })
   expect(count.begun).toBe(0)
 })
 

@@ -152,9 +152,12 @@ it('one record that makes no sense costs that peer only, and is told', async () 
   for (const peer of body.state.remembered.peers) if (peer.peer === 'bad') peer.evidence = [-1, 'x']
   await datastore.put(recordKey, encodeRecord(body))
   const kept = new KeptLog()
-  const after = byPeer(await open(datastore, new TestClock(), kept))
+  const warnings: string[] = []
+  const onWarning = (message: string): unknown => warnings.push(message)
+  const after = byPeer(await PeerRecords.open({ datastore, log: kept.log, nowMs: new TestClock().nowMs, onWarning }))
   expect([...after.keys()].sort()).toEqual(['gone', 'good'])
   expect(kept.errors).toHaveLength(1)
+  expect(warnings).toEqual(['of what is remembered of peers, records that make no sense are left out: 1 of 3'])
 })
 
 it('without a datastore all is in memory', async () => {
@@ -202,7 +205,7 @@ it('[P8][P9] a peer is told its own row and receipts, and others only by number'
   core.ended(key, 9)
   const { score, account, receipts } = await records.line(good, undefined)
   expect(score?.peer).toBe('good')
-  expect(account).toMatchObject({ attempted: 1, successful: 1, rewardable: 1, primaryTurns: 0, backupTurns: 1 })
+  expect(account).toMatchObject({ attempted: 1, successful: 1, rewardable: 1, primaryTurns: 0, backupTurns: 1, rescued: 1 })
   const all = Array.from({ length: receipts.length }, (_, at) => receipts.at(at))
   expect(all).toMatchObject([
     {

@@ -37,8 +37,8 @@ function lines(many = 0): LineSource {
   return {
     line: (peer, period) => ({
       score: aScore(peer),
-      account: { period: period ?? 'now', attempted: 9, successful: 8, rewardable: 7, primaryTurns: 6, backupTurns: 3 },
-      receipts: period === undefined ? receipts(many) : []
+      account: { period: period ?? 'now', attempted: 9, successful: 8, rewardable: 7, primaryTurns: 6, backupTurns: 3, rescued: 2 },
+      receipts: Object.assign(period === undefined ? receipts(many) : [], { isCut: many > 4000 })
     })
   }
 }
@@ -69,7 +69,8 @@ it('[P14] a peer is told its own line, signed, and nobody else can be asked for'
   expect(own.by).toBe(judge.libp2p.peerId.toString())
   expect(own.about).toBe(judged.libp2p.peerId.toString())
   expect(own.score).toEqual(aScore(judged.libp2p.peerId.toString()))
-  expect(own.account).toMatchObject({ period: 'now', rewardable: 7 })
+  expect(own.account).toMatchObject({ period: 'now', rewardable: 7, rescued: 2 })
+  expect(own.receiptsCut).toBe(false)
   expect((await asking2.ask(judge.libp2p.peerId)).score?.peer).toBe(other.libp2p.peerId.toString())
   expect((await asking.ask(judge.libp2p.peerId, { period: '2026-11-30' })).account?.period).toBe('2026-11-30')
   // Whoever is handed the signed bytes can check them, too.
@@ -88,6 +89,7 @@ it('many receipts come in several answers of bounded length', async () => {
     const own = await asking.ask(judge.libp2p.peerId, { receiptsFrom: all.length })
     expect(own.signed.byteLength).toBeLessThanOrEqual(256 * 1024)
     expect(own.receiptsInAll).toBe(5000)
+    expect(own.receiptsCut).toBe(true)
     all.push(...own.receipts)
     answers += 1
     if (own.receipts.length === 0 || all.length >= own.receiptsInAll) break
