@@ -17,7 +17,7 @@ import { fromRemembered, toRemembered } from './remembered.ts'
 import { sharesOf } from './share.ts'
 import { isFit, standingOf, uptimeOf } from './standing.ts'
 import type { BackupReason, Chances, Delivery, LateReason, Outcome, PeerStanding, ReliabilityCore, Turn } from './types.ts'
-import type { Calibration, PeerScore, Recalled, ReliabilityInit, RememberedPeers } from './views.ts'
+import type { Calibration, PeerCounts, PeerScore, Recalled, ReliabilityInit, RememberedPeers } from './views.ts'
 import { Windows } from './windows.ts'
 
 /** Our own time is counted in steps of at least a second. */
@@ -195,6 +195,11 @@ export class Reliability implements ReliabilityCore {
   /** The peer's score, 0 to 100, by the cohort's figures as they are: a look does not take them anew. */
   scoreOf(peer: PeerKey, nowMs: number): number {
     return this.#standingOf(peer, nowMs).score
+  }
+
+  /** What one peer has to its account since it was first seen; undefined where nothing is remembered of it. */
+  countsOf(peer: PeerKey): PeerCounts | undefined {
+    return this.#records.get(peer)?.counts
   }
 
   /** Every peer that is remembered, the greatest score first. */

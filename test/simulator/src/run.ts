@@ -127,7 +127,11 @@ class Run {
   }
 
   #watch(core: ExchangeCore, exempt: ReadonlySet<Rule>, judge: Judge | undefined): Checker {
-    const checker = new Checker(core, exempt, this.#policy.backups, (peer, key) => judge?.roleOf(peer, key))
+    const checker = new Checker(core, exempt, {
+      backups: this.#policy.backups,
+      roleOf: (peer, key) => judge?.roleOf(peer, key),
+      nowMs: () => this.#world.clock.nowMs()
+    })
     this.#checkers.push(checker)
     return checker
   }

@@ -1,6 +1,6 @@
 import type { Arrival, Command, ExchangeCore, Gauges } from '@shardswap/broker'
 import { peerKey, type BlockKey } from '@shardswap/interface'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { runCanary } from '../src/canary.ts'
 import { Checker } from '../src/checkers/checker.ts'
 import type { BackupBudget } from '../src/checkers/paid.ts'
@@ -11,7 +11,14 @@ import { policies } from '../src/registry.ts'
 
 const a = peerKey('a')
 const b = peerKey('b')
-const blocks = makeBlocks(60, () => 1000)
+const blocks = makeBlocks(200, () => 1000)
+/** What the checker takes for the time. */
+let nowMs = 0
+
+beforeEach(() => {
+  nowMs = 0
+})
+
 const nothing: Gauges = { peers: 2, sessions: 0, wants: 0, inFlight: 0, inFlightBytes: 0, backups: 0, haves: 0, records: 0 }
 
 function block(index: number): SimulatedBlock {
@@ -25,7 +32,7 @@ function makeChecker(gauges: Partial<Gauges> = {}, limitWants = 1000, wakeAtMs?:
     wakeAtMs: () => wakeAtMs,
     queues: () => [a, b].map((peer) => ({ peer, connected: true, inFlight, backups: 0, limitWants }))
   } as unknown as ExchangeCore
-  const checker = new Checker(core, new Set(), backups)
+  const checker = new Checker(core, new Set(), { backups, nowMs: () => nowMs })
   checker.connected(a, true)
   checker.connected(b, true)
   for (const { key } of blocks) checker.wanted(0, key)
@@ -115,12 +122,16 @@ describe('backups', () => {
   it('take no slot of a session at their peer, where the layer was told that they are backups', () => {
     const core = { gauges: () => nothing, wakeAtMs: () => undefined, queues: () => [] } as unknown as ExchangeCore
     for (const role of ['backup', 'primary'] as const) {
-      const checker = new Checker(core, new Set(), { share: 1, besides: 0 }, (peer) => (peer === b ? role : 'primary'))
+      const checker = new Checker(core, new Set(), {
+        backups: { share: 1, besides: 0 },
+        roleOf: (peer) => (peer === b ? role : 'primary'),
+        nowMs: () => 0
+      })
       checker.connected(a, true)
       checker.connected(b, true)
       for (const { key } of blocks) checker.wanted(0, key)
       ask(checker, a, 0, 8)
-      checker.block(a, block(0).key, wanted, true)
+      checker.block(a, block(0).key, 1000, wanted, true)
       ask(checker, a, 8, 2)
       expect(broken(() => ask(checker, b, 1, 9))).toBe(role === 'backup' ? undefined : 'session-limits')
     }
@@ -133,6 +144,15 @@ describe('limits', () => {
     const four: ['want-block', number][] = [0, 1, 2, 3].map((index) => ['want-block', index])
     expect(broken(() => makeChecker().commands([send(a, ...four)]))).toBe('limits')
     expect(broken(() => makeChecker().commands([send(a, ...four.slice(1))]))).toBeUndefined()
+  })
+})
+
+describe('the limit of a queue', () => {
+  it.each([128, 129])('[B15] is 128 over all sessions, whatever the core takes it for: %i', (count) => {
+    const checker = makeChecker({}, 1000, undefined, 1000)
+    // Two sessions want each, so that no session's limit is in the way.
+    for (const { key } of blocks) checker.wanted(1, key)
+    expect(broken(() => ask(checker, a, 0, count))).toBe(count === 128 ? undefined : 'limits')
   })
 })
 
@@ -157,12 +177,41 @@ describe('limits of a session', () => {
         const checker = makeChecker({}, 1000, undefined, 100)
         for (let index = 0; index < delivered; index++) {
           ask(checker, a, index, 1)
-          checker.block(a, block(index).key, wanted, true)
+          checker.block(a, block(index).key, 1000, wanted, true)
           checker.left(0, block(index).key)
         }
         expect(broken(() => ask(checker, a, delivered, limit + excess))).toBe(excess === 0 ? undefined : 'session-limits')
       }
     }
+  })
+
+  it('[B15] halve with each timeout, once what was decided before may have left its message, and grow from there', () => {
+    const checker = makeChecker({}, 1000, undefined, 100)
+    ask(checker, a, 0, 8)
+    checker.commands([late(a, 0), late(a, 1), send(a, ['cancel', 0], ['cancel', 1])])
+    expect(broken(() => ask(checker, a, 8, 2))).toBeUndefined()
+    nowMs = 6
+    checker.commands([send(a, ...[2, 3, 4, 5, 6, 7, 8].map((index): ['cancel', number] => ['cancel', index]))])
+    // 8 → 4 → 2, of which one is out; its block makes it 4, the next 8.
+    ask(checker, a, 10, 1)
+    expect(broken(() => ask(checker, a, 11, 1))).toBe('session-limits')
+    const other = makeChecker({}, 1000, undefined, 100)
+    ask(other, a, 0, 8)
+    other.commands([late(a, 0), late(a, 1), send(a, ['cancel', 0], ['cancel', 1])])
+    nowMs = 12
+    for (const index of [2, 3]) other.block(a, block(index).key, 1000, wanted, true)
+    ask(other, a, 20, 4)
+    expect(broken(() => ask(other, a, 24, 1))).toBe('session-limits')
+  })
+
+  it('begin anew with a peer that went and is back', () => {
+    const checker = makeChecker({}, 1000, undefined, 100)
+    ask(checker, a, 0, 1)
+    checker.block(a, block(0).key, 1000, wanted, true)
+    checker.disconnected(a)
+    checker.connected(a, true)
+    ask(checker, a, 1, 8)
+    expect(broken(() => ask(checker, a, 9, 1))).toBe('session-limits')
   })
 
   it('are free again once a want is answered, cancelled or late, and count for each peer alone', () => {
@@ -193,10 +242,10 @@ describe('messages', () => {
 describe('wants', () => {
   it('get their block when it comes', () => {
     const unknown: Arrival = { kind: 'unasked', shutOut: false }
-    expect(broken(() => makeChecker().block(a, block(0).key, unknown, true))).toBe('wants-end')
-    expect(broken(() => makeChecker().block(a, block(0).key, wanted, false))).toBe('wants-end')
-    expect(broken(() => makeChecker().block(a, block(0).key, wanted, true))).toBeUndefined()
-    expect(broken(() => makeChecker().block(a, 'wrong' as BlockKey, unknown, false))).toBeUndefined()
+    expect(broken(() => makeChecker().block(a, block(0).key, 1000, unknown, true))).toBe('wants-end')
+    expect(broken(() => makeChecker().block(a, block(0).key, 1000, wanted, false))).toBe('wants-end')
+    expect(broken(() => makeChecker().block(a, block(0).key, 1000, wanted, true))).toBeUndefined()
+    expect(broken(() => makeChecker().block(a, 'wrong' as BlockKey, 1000, unknown, false))).toBeUndefined()
   })
 })
 

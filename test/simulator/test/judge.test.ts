@@ -3,6 +3,7 @@ import { Reliability, type Outcome, type PeerScore, type Role, type Turn } from 
 import { describe, expect, it } from 'vitest'
 import { Forecasts } from '../src/checkers/forecasts.ts'
 import { Judge, type Layer } from '../src/checkers/judge.ts'
+import { Weights } from '../src/checkers/weights.ts'
 import { Violation } from '../src/checkers/violation.ts'
 import type { Rule } from '../src/policy.ts'
 
@@ -56,6 +57,15 @@ const inflate = (change: (counts: PeerScore['counts']) => Partial<PeerScore['cou
     scores: (nowMs) => layer.scores(nowMs).map((score) => ({ ...score, counts: { ...score.counts, ...change(score.counts) } }))
   }))
 
+/** As above, in what is told of one peer. */
+const inflateOne = (name: 'attempted' | 'successful' | 'rewardable', by: number) =>
+  judged((layer) => ({
+    countsOf: (peer) => {
+      const counts = layer.countsOf(peer)
+      return counts === undefined ? undefined : { ...counts, [name]: counts[name] + by }
+    }
+  }))
+
 const withShares = (...shares: number[]): Judge =>
   judged((layer) => ({ scores: (nowMs) => layer.scores(nowMs).map((score, at) => ({ ...score, share: shares[at] ?? NaN })) }))
 
@@ -100,6 +110,17 @@ describe('the judge of a reliability layer', () => {
     }
   })
 
+  it('[P8] finds it out in the step that it happens in', () => {
+    for (const name of ['attempted', 'successful', 'rewardable'] as const) {
+      expect(broken(() => inflateOne(name, 1).asked(turn(a), 0))).toBe('credit')
+    }
+    // As many as were successful, and one more: what is too much shows with the want's end.
+    const judge = judged((layer) => ({ ended: () => undefined, countsOf: (peer) => layer.countsOf(peer) }))
+    judge.asked(turn(a), 0)
+    judge.settled(turn(a), 'success', 10, { latencyMs: 10, bytes: 1, queuedBytes: 1 })
+    expect(broken(() => judge.ended(key, 20))).toBe('credit')
+  })
+
   it('sees each want-block settled once, and every want accounted for', () => {
     expect(broken(() => judged().settled(turn(a), 'success', 0))).toBe('credit')
     const twice = judged()
@@ -117,10 +138,38 @@ describe('the judge of a reliability layer', () => {
     expect(broken(() => withShares(0.6, 0.5).atEnd())).toBe('shares')
   })
 
+  it('[P2] sees each time that a core asks how a peer stands that a higher score weighs no less', () => {
+    const standings = { [a]: 60, [b]: 50 }
+    const judge = judged((layer) => ({
+      standing: (peer, nowMs) => ({ ...layer.standing(peer, nowMs), score: peer === a ? 80 : 40, weight: standings[peer] ?? NaN })
+    }))
+    judge.standing(a, 0)
+    judge.standing(b, 0)
+    standings[b] = 70
+    expect(broken(() => judge.standing(b, 1))).toBe('shares')
+    judge.peerDisconnected(a, 2)
+    expect(broken(() => judge.standing(b, 3))).toBeUndefined()
+  })
+
   it('gives the scores that a scenario sets', () => {
     const judge = judged(undefined, (peer) => (peer === a ? 50 : undefined))
     expect(judge.standing(a, 0)).toMatchObject({ score: 50, weight: 50, isVetted: true })
     expect(judge.standing(b, 0).isVetted).toBe(false)
+  })
+})
+
+describe('weights', () => {
+  it('rise with scores, and are alike where scores are', () => {
+    const weights = new Weights()
+    expect(weights.put(a, 50, 50)).toBeUndefined()
+    expect(weights.put(b, 50, 50)).toBeUndefined()
+    expect(weights.put(b, 50, 49)).toEqual({ score: 50, weight: 50 })
+    expect(weights.put(b, 50, 51)).toEqual({ score: 50, weight: 50 })
+    expect(weights.put(b, 60, 49)).toEqual({ score: 50, weight: 50 })
+    expect(weights.put(b, 40, 51)).toEqual({ score: 50, weight: 50 })
+    expect(weights.put(b, 40, 50)).toBeUndefined()
+    weights.remove(a)
+    expect(weights.put(b, 60, 1)).toBeUndefined()
   })
 })
 

@@ -4,18 +4,27 @@ import type { Role } from '@shardswap/reliability'
 import type { Watch } from '../nodes/watch.ts'
 import type { Rule } from '../policy.ts'
 import { type BackupBudget, noBackups, PaidBackups } from './paid.ts'
+import { QueueLimits } from './queue-limits.ts'
 import { SessionLimits } from './session-limits.ts'
 import { Stands } from './stands.ts'
 import { Turns } from './turns.ts'
 import { Violation } from './violation.ts'
 
-/** With more peers than this, the core is asked for its queues only once in so many decisions. */
+/** With more peers than this, the core is asked for its own count only once in so many decisions: it tells of all peers or none. */
 const queuesAskedMax = 64
 /** Decisions between two looks at whose turn it is. */
 const turnsEvery = 16
 const roundingMax = 1e-6
 
 type RoleOf = (peer: PeerKey, key: BlockKey) => Role | undefined
+
+export interface CheckerOptions {
+  /** What the core pays its backups from; it has none where this is left out. */
+  readonly backups?: BackupBudget | undefined
+  /** In what part a peer is asked for a block, by what the core tells its reliability layer. */
+  readonly roleOf?: RoleOf
+  readonly nowMs: () => number
+}
 
 /**
  * Holds one fetching core to the invariants of the requirements after every
@@ -27,16 +36,18 @@ export class Checker implements Watch {
   readonly #exempt: ReadonlySet<Rule>
   readonly #sessionLimits = new SessionLimits()
   readonly #stands = new Stands((peer, key) => this.#sessionLimits.closed(peer, key))
+  readonly #queueLimits = new QueueLimits()
   readonly #turns = new Turns()
+  readonly #nowMs: () => number
   readonly #roleOf: RoleOf
   readonly #paid: PaidBackups
   #decisions = 0
 
-  /** `roleOf`: in what part a peer is asked for a block, by what the core tells its reliability layer. */
-  constructor(core: ExchangeCore, exempt: ReadonlySet<Rule>, backups: BackupBudget = noBackups, roleOf: RoleOf = () => undefined) {
+  constructor(core: ExchangeCore, exempt: ReadonlySet<Rule>, { backups = noBackups, roleOf = () => undefined, nowMs }: CheckerOptions) {
     this.#core = core
     this.#exempt = exempt
     this.#roleOf = roleOf
+    this.#nowMs = nowMs
     this.#paid = new PaidBackups(backups)
   }
 
@@ -46,6 +57,8 @@ export class Checker implements Watch {
 
   disconnected(peer: PeerKey): void {
     this.#stands.disconnect(peer)
+    this.#sessionLimits.disconnected(peer)
+    this.#queueLimits.disconnected(peer)
   }
 
   wanted(session: SessionId, key: BlockKey): void {
@@ -57,15 +70,22 @@ export class Checker implements Watch {
   }
 
   presence(peer: PeerKey, key: BlockKey, presence: 'have' | 'dont-have'): void {
+    this.#queueLimits.answered(peer, key, this.#nowMs())
     if (presence === 'dont-have') this.#stands.settle(peer, key, 'answered')
     // A want-have ends there with its HAVE. For a want-block that is no answer: the block is to follow.
     else if (this.#stands.line(peer, key)?.type === 'have') this.#stands.remove(peer, key)
   }
 
-  block(peer: PeerKey, key: BlockKey, arrival: Arrival, waits: boolean): void {
+  block(peer: PeerKey, key: BlockKey, bytes: number, arrival: Arrival, waits: boolean): void {
+    const line = this.#stands.line(peer, key)
+    const isOpen = line?.type === 'block' && line.state === 'open'
+    const isWanted = arrival.kind === 'wanted'
     this.#stands.remove(peer, key)
-    if (arrival.kind !== 'unasked') this.#sessionLimits.delivered(peer, key, arrival.kind === 'wanted' ? arrival.sessions : [])
-    if (waits !== (arrival.kind === 'wanted')) {
+    if (arrival.kind !== 'unasked') {
+      this.#sessionLimits.delivered(peer, key, isWanted ? arrival.sessions : [])
+      this.#queueLimits.delivered(peer, key, bytes, { isOpen, isWanted }, this.#nowMs())
+    }
+    if (waits !== isWanted) {
       const who = waits ? 'somebody waits' : 'nobody waits'
       this.#broken('wants-end', `a block came from ${peer} for which ${who}, and the core calls it ${arrival.kind}`)
     }
@@ -75,8 +95,10 @@ export class Checker implements Watch {
     const asked = new Set<PeerKey>()
     // What ends here makes room for what begins, whatever the order.
     for (const command of commands) {
-      if (command.type === 'timed-out') this.#stands.settle(command.peer, command.key, 'late')
-      else if (command.type === 'send') {
+      if (command.type === 'timed-out') {
+        this.#sessionLimits.late(command.peer, command.key, this.#nowMs())
+        this.#stands.settle(command.peer, command.key, 'late')
+      } else if (command.type === 'send') {
         for (const { type, key } of command.entries) if (type === 'cancel') this.#stands.remove(command.peer, key)
       }
     }
@@ -119,6 +141,9 @@ export class Checker implements Watch {
       keys.add(key)
       if (type !== 'cancel') this.#want(peer, key, type === 'want-block' ? 'block' : 'have', stand.supportsHave)
     }
+    const most = this.#queueLimits.mostWants(peer) + stand.backups
+    if (stand.inFlight > most)
+      this.#broken('limits', `${stand.inFlight} want-blocks are in flight at ${peer}, ${stand.backups} of them backups, and ${most} may be`)
     if (stand.lines.size > wantsPerPeerMax)
       this.#broken('limits', `${stand.lines.size} wants stand at ${peer}, which keeps ${wantsPerPeerMax}`)
   }
@@ -140,19 +165,21 @@ export class Checker implements Watch {
         this.#broken('backups', `want-block for ${peer} while ${[...others].join(', ')} has its time for the same block: ${excess}`)
       }
     } else if (type === 'block') this.#paid.sentInTurn()
-    this.#stands.add(peer, key, type)
+    const nowMs = this.#nowMs()
+    const role = this.#roleOf(peer, key)
+    this.#stands.add(peer, key, type, type === 'block' && role === 'backup')
+    this.#queueLimits.sent(peer, key, nowMs)
     const sessions = this.#turns.wanters(key)
     this.#sessionLimits.asked(sessions, peer, key)
     const [session, another] = sessions
     // A backup takes no slot of its peer's: it is bounded by the budget. Which of two it is that leave at once no message tells.
-    const role = this.#roleOf(peer, key)
     if (type === 'have' || role === 'backup' || session === undefined || another !== undefined) return
-    const excess = this.#sessionLimits.sent(session, peer, key)
+    const excess = this.#sessionLimits.sent(session, peer, key, nowMs)
     if (excess !== undefined) this.#broken('session-limits', excess)
     this.#turns.sent(key)
   }
 
-  /** For each peer that was sent a want-block: neither its limit was passed nor did the core lose count. */
+  /** For each peer that was sent a want-block: neither was the core's own limit passed nor did it lose count. */
   #queues(asked: ReadonlySet<PeerKey>): void {
     if (this.#stands.peers.size > queuesAskedMax && this.#decisions % queuesAskedMax !== 0) return
     for (const { peer, inFlight, backups, limitWants } of this.#core.queues()) {

@@ -54,11 +54,13 @@ export class Referee {
     return true
   }
 
-  ended(key: BlockKey): void {
+  /** Returns who was asked for it. */
+  ended(key: BlockKey): readonly PeerKey[] {
     const want = this.#wants.get(key)
-    if (want === undefined) return
+    if (want === undefined) return []
     want.hasEnded = true
     this.#close(key, want)
+    return want.turns.map(({ turn }) => turn.peer)
   }
 
   /** Once nobody waits and every turn is settled: a primary that was in time has it, else a backup that was, else nobody. */

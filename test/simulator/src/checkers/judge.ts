@@ -12,16 +12,17 @@ import type {
   Turn
 } from '@shardswap/reliability'
 import type { Rule } from '../policy.ts'
-import { Referee } from './credit.ts'
+import { type Credits, Referee } from './credit.ts'
 import { Forecasts } from './forecasts.ts'
 import { Violation } from './violation.ts'
+import { Weights } from './weights.ts'
 
 /** The layer as its core drives it, and as people see it. */
-export type Layer = ReliabilityCore & Pick<Reliability, 'scores'>
+export type Layer = ReliabilityCore & Pick<Reliability, 'scores' | 'countsOf'>
 
-/** Steps between two looks at all scores. */
+/** Steps between two looks at the shares of all peers; who is touched by a step is looked at in each. */
 const lookEvery = 256
-/** Of more peers than this, all scores are looked at once, at the end. */
+/** Of more peers than this, all shares are looked at once, at the end. */
 const peersLookedAtMax = 64
 const roundingMax = 1e-9
 
@@ -42,6 +43,7 @@ export class Judge implements ReliabilityCore {
   /** Scores that the scenario sets, whatever the peers do. */
   readonly #scoreOf: (peer: PeerKey) => number | undefined
   readonly #referee = new Referee()
+  readonly #weights = new Weights()
   #steps = 0
   #peers = 0
   #nowMs = 0
@@ -60,6 +62,7 @@ export class Judge implements ReliabilityCore {
 
   peerDisconnected(peer: PeerKey, nowMs: number): void {
     this.#peers -= 1
+    this.#weights.remove(peer)
     this.#layer.peerDisconnected(peer, nowMs)
   }
 
@@ -69,7 +72,7 @@ export class Judge implements ReliabilityCore {
     if (turn.role === 'primary') this.picks.set(turn.peer, (this.picks.get(turn.peer) ?? 0) + 1)
     this.#referee.asked(turn)
     this.#layer.asked(turn, nowMs)
-    this.#step(nowMs)
+    this.#step(turn.peer, nowMs)
   }
 
   settled(turn: Turn, outcome: Outcome, nowMs: number, delivery?: Delivery): void {
@@ -78,12 +81,13 @@ export class Judge implements ReliabilityCore {
     if (outcome === 'success') this.forecasts.add(turn.failChance, false)
     else if (outcome !== 'late' && outcome !== 'withdrawn' && outcome !== 'refused') this.forecasts.add(turn.failChance, true)
     this.#layer.settled(turn, outcome, nowMs, delivery)
-    this.#step(nowMs)
+    this.#step(turn.peer, nowMs)
   }
 
   ended(key: BlockKey, nowMs: number): void {
-    this.#referee.ended(key)
+    const asked = this.#referee.ended(key)
     this.#layer.ended(key, nowMs)
+    for (const peer of asked) this.#count(peer)
   }
 
   failedHard(peer: PeerKey, nowMs: number): void {
@@ -96,7 +100,12 @@ export class Judge implements ReliabilityCore {
 
   standing(peer: PeerKey, nowMs: number): PeerStanding {
     const score = this.#scoreOf(peer)
-    if (score === undefined) return this.#layer.standing(peer, nowMs)
+    if (score === undefined) {
+      const standing = this.#layer.standing(peer, nowMs)
+      if (standing.shutOutUntilMs > nowMs) this.#weights.remove(peer)
+      else this.#weigh(peer, standing)
+      return standing
+    }
     return { score, weight: score, isVetted: true, shutOutUntilMs: Number.NEGATIVE_INFINITY }
   }
 
@@ -145,31 +154,42 @@ export class Judge implements ReliabilityCore {
   atEnd(): void {
     if (this.#referee.open > 0) this.#broken('credit', `${this.#referee.open} wants are not accounted for after the last session ended`)
     this.#look()
-    for (const { peer, counts } of this.#layer.scores(this.#nowMs)) {
-      const own = this.#referee.credits.get(peer) ?? { attempted: 0, successful: 0, rewardable: 0 }
-      for (const name of ['attempted', 'successful', 'rewardable'] as const) {
-        if (counts[name] !== own[name]) this.#broken('credit', `${name} of ${peer} is ${counts[name]}, and ${own[name]} by its turns`)
-      }
+    for (const { peer, counts } of this.#layer.scores(this.#nowMs)) this.#compare(peer, counts)
+  }
+
+  #step(peer: PeerKey, nowMs: number): void {
+    this.#nowMs = nowMs
+    this.#count(peer)
+    this.#steps += 1
+    if (this.#steps % lookEvery === 0 && this.#peers <= peersLookedAtMax) this.#look()
+  }
+
+  #count(peer: PeerKey): void {
+    const counts = this.#layer.countsOf(peer)
+    if (counts !== undefined) this.#compare(peer, counts)
+  }
+
+  #compare(peer: PeerKey, counts: Credits): void {
+    const { attempted, successful, rewardable } = counts
+    if (!(rewardable <= successful && successful <= attempted))
+      this.#broken('credit', `${peer} has ${rewardable} rewardable of ${successful} successful of ${attempted} attempted`)
+    const own = this.#referee.credits.get(peer) ?? { attempted: 0, successful: 0, rewardable: 0 }
+    for (const name of ['attempted', 'successful', 'rewardable'] as const) {
+      if (counts[name] !== own[name]) this.#broken('credit', `${name} of ${peer} is ${counts[name]}, and ${own[name]} by its turns`)
     }
   }
 
-  #step(nowMs: number): void {
-    this.#nowMs = nowMs
-    this.#steps += 1
-    if (this.#steps % lookEvery === 0 && this.#peers <= peersLookedAtMax) this.#look()
+  #weigh(peer: PeerKey, { score, weight }: PeerStanding): void {
+    const above = this.#weights.put(peer, score, weight)
+    if (above !== undefined)
+      this.#broken('shares', `${peer} of score ${score} weighs ${weight}, and one of score ${above.score} ${above.weight}`)
   }
 
   #look(): void {
     const scores = this.#layer.scores(this.#nowMs)
     let sum = 0
     let above = Number.POSITIVE_INFINITY
-    for (const { peer, isConnected, score, share, shutOutMs, counts } of scores) {
-      if (!(counts.rewardable <= counts.successful && counts.successful <= counts.attempted)) {
-        this.#broken(
-          'credit',
-          `${peer} has ${counts.rewardable} rewardable of ${counts.successful} successful of ${counts.attempted} attempted`
-        )
-      }
+    for (const { peer, isConnected, score, share, shutOutMs } of scores) {
       if (!isConnected || shutOutMs > 0) continue
       if (share > above + roundingMax)
         this.#broken('shares', `${peer} of score ${score} has a share of ${share}, and a higher score one of ${above}`)

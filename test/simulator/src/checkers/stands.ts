@@ -5,14 +5,17 @@ export interface Line {
   type: 'block' | 'have'
   /** `open`: not answered. `late`: the core said that its time was over. */
   state: 'open' | 'answered' | 'late'
+  /** A want-block that takes no slot of the peer's. */
+  readonly isBackup: boolean
 }
 
 /** What stands at one remote. */
 export interface Stand {
   readonly supportsHave: boolean
   readonly lines: Map<BlockKey, Line>
-  /** Want-blocks that are open. */
+  /** Want-blocks that are open, and those of them that are backups. */
   inFlight: number
+  backups: number
 }
 
 /** What stands where, as the remotes must see it: kept from messages alone, never asked of the core. */
@@ -31,7 +34,8 @@ export class Stands {
 
   connect(peer: PeerKey, supportsHave: boolean): void {
     const stand = this.peers.get(peer)
-    this.peers.set(peer, { supportsHave, lines: stand?.lines ?? new Map<BlockKey, Line>(), inFlight: stand?.inFlight ?? 0 })
+    const { lines = new Map<BlockKey, Line>(), inFlight = 0, backups = 0 } = stand ?? {}
+    this.peers.set(peer, { supportsHave, lines, inFlight, backups })
   }
 
   disconnect(peer: PeerKey): void {
@@ -45,14 +49,15 @@ export class Stands {
     return this.peers.get(peer)?.lines.get(key)
   }
 
-  add(peer: PeerKey, key: BlockKey, type: Line['type']): void {
+  add(peer: PeerKey, key: BlockKey, type: Line['type'], isBackup: boolean): void {
     const stand = this.peers.get(peer)
     if (stand === undefined) return
     this.remove(peer, key)
-    stand.lines.set(key, { type, state: 'open' })
+    stand.lines.set(key, { type, state: 'open', isBackup })
     this.open.set(key, (this.open.get(key) ?? 0) + 1)
     if (type === 'have') return
     stand.inFlight += 1
+    if (isBackup) stand.backups += 1
     if (!stand.supportsHave) return
     const copies = this.copies.get(key)
     if (copies === undefined) this.copies.set(key, new Set([peer]))
@@ -82,6 +87,7 @@ export class Stands {
     else this.open.delete(key)
     if (line.type === 'have') return
     stand.inFlight -= 1
+    if (line.isBackup) stand.backups -= 1
     this.#closed(peer, key)
     const copies = this.copies.get(key)
     copies?.delete(peer)

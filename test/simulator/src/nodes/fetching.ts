@@ -158,7 +158,7 @@ export class Fetching {
     const entry = this.#entries.get(key)
     const waits = entry?.isWanted === true && entry.waiters.size > 0
     const arrival = this.core.receiveBlock(peer, key, block.bytes, this.#nowMs)
-    this.#ports.watch.block(peer, key, arrival, waits)
+    this.#ports.watch.block(peer, key, block.bytes, arrival, waits)
     figures.blocksIn += 1
     if (arrival.kind === 'unasked') figures.unaskedBlocks += 1
     if (arrival.kind === 'duplicate' && this.#firstKeys.has(key)) figures.firstCopies += 1

@@ -10,7 +10,7 @@ export interface Watch {
   left(session: SessionId, key: BlockKey): void
   presence(peer: PeerKey, key: BlockKey, presence: 'have' | 'dont-have'): void
   /** `waits` is whether a caller waited for it as it came. */
-  block(peer: PeerKey, key: BlockKey, arrival: Arrival, waits: boolean): void
+  block(peer: PeerKey, key: BlockKey, bytes: number, arrival: Arrival, waits: boolean): void
   /** All commands of one decision. */
   commands(commands: readonly Command[]): void
 }
