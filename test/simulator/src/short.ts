@@ -17,13 +17,13 @@ const commands = [
   'slow-honest --check --runs 1',
   'healthy --policy shardswap --check --runs 2',
   'dead-peer --policy shardswap --check --runs 3',
-  'shares --check --runs 1',
+  'shares --policy shardswap --check --runs 1',
   'silent-30 --policy shardswap,oracle --check --runs 1',
   'short-sessions --policy shardswap,one-want-block --check --runs 1',
   'half-bad --policy shardswap,one-want-block --check --runs 1',
   'tail-at-scale --policy shardswap,shardswap-no-backups --check --runs 1',
-  'sybils --check --runs 1',
-  'whitewash --check --runs 1',
+  'sybils --policy shardswap --check --runs 1',
+  'whitewash --policy shardswap --check --runs 1',
   'overload --policy shardswap,shardswap-no-backups --check --runs 1',
   'churn-10k --check --runs 1'
 ]

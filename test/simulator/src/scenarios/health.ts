@@ -2,6 +2,7 @@ import type { FetchFigures } from '../nodes/figures.ts'
 import type { RunResult } from '../run-result.ts'
 import type { Scenario, WorldEvent } from '../scenario.ts'
 import { atLeast, atMost, show } from '../targets.ts'
+import { comparedWith } from './compared.ts'
 
 const KiB = 1024
 
@@ -17,7 +18,7 @@ export const healthy: Scenario = {
   link: () => ({ delayMs: { uniform: { from: 5, to: 50 } }, jitterMs: { logNormal: { median: 2, sigma: 0.5 } } }),
   jobs: [{ node: ['reader', 0], pattern: { kind: 'batches', sizes: [1, 100] }, blocks: [0, 2000] }],
   limitMs: 10 * 60 * 1000,
-  policies: ['shardswap', 'uniform', 'one-want-block', 'oracle'],
+  policies: comparedWith(),
   target: (ours) => [atMost(ours, 'wantBlocksPerBlock', 1.01), atMost(ours, 'duplicateShare', 0.01), atMost(ours, 'failed', 0)]
 }
 
@@ -66,7 +67,7 @@ export const deadPeer: Scenario = {
   events: (): WorldEvent[] => [{ atMs: deathMs, kind: 'fault', node: ['seed', 0], fault: 'mute' }],
   limitMs: 10 * 60 * 1000,
   fields: deadFields,
-  policies: ['shardswap', 'uniform', 'one-want-block', 'oracle'],
+  policies: comparedWith(),
   target: (ours) => {
     const { shareLeft = NaN, wantsAfterDeath = NaN } = ours.figures
     const what = `of its share ${show(shareLeft)} ≤ 0.1 left after 2 s, or ${show(wantsAfterDeath)} ≤ 10 wants sent to it since`

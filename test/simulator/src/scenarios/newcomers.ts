@@ -1,6 +1,7 @@
 import type { RunResult } from '../run-result.ts'
 import type { Job, NodeGroup, NodeName, Scenario, WorldEvent } from '../scenario.ts'
 import { atMost } from '../targets.ts'
+import { comparedWith } from './compared.ts'
 
 const KiB = 1024
 
@@ -47,6 +48,7 @@ function sybils(count: number): Scenario {
     nodes: [...groups, { name: 'sybil', count, fault: 'silent', isAway: true }],
     events: () => Array.from({ length: count }, (_, place): WorldEvent => ({ atMs: arrivalMs, kind: 'join', node: ['sybil', place] })),
     fields: (run) => ({ sybilShare: shareOf(run, 'sybil') }),
+    policies: comparedWith(),
     target: (ours) => [atMost(ours, 'sybilShare', 0.05), atMost(ours, 'failed', 0)]
   }
 }
@@ -79,5 +81,6 @@ export const whitewash: Scenario = {
   nodes: [...groups, { name: 'cheat', count: cheats * namesPerCheat, fault: 'silent', isAway: true }],
   events: renamings,
   fields: (run) => ({ sybilShare: shareOf(run, 'cheat') }),
+  policies: comparedWith(),
   target: (ours) => [atMost(ours, 'sybilShare', 0.05), atMost(ours, 'failed', 0)]
 }

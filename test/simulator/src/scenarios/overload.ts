@@ -2,6 +2,7 @@ import { ln } from '../engine/exact-math.ts'
 import type { SeededRandom } from '../engine/random.ts'
 import type { Job, Scenario } from '../scenario.ts'
 import { timesAtLeast } from '../targets.ts'
+import { comparedWith } from './compared.ts'
 
 const KiB = 1024
 
@@ -59,6 +60,6 @@ export const overload: Scenario = {
     for (const figures of run.fetchers.values()) bytes += figures.bytes
     return { goodput: bytes / run.seconds / (servers * serverBytesPerS) }
   },
-  policies: ['shardswap', 'shardswap-no-backups', 'one-want-block', 'hedge-p95'],
+  policies: comparedWith(),
   target: (ours, all) => [timesAtLeast(ours, all, 'shardswap-no-backups', 'goodput', 0.95)]
 }

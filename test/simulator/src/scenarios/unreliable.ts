@@ -1,6 +1,7 @@
 import type { PolicyOutcome } from '../outcome.ts'
 import type { NodeGroup, Scenario, Verdict } from '../scenario.ts'
 import { atMost, timesAtMost, timesBetter } from '../targets.ts'
+import { comparedWith } from './compared.ts'
 
 const KiB = 1024
 
@@ -40,7 +41,7 @@ export const silent30: Scenario = {
     }
   ],
   limitMs: 24 * 60 * 60 * 1000,
-  policies: ['shardswap', 'shardswap-no-backups', 'shardswap-no-scores', 'uniform', 'one-want-block', 'hedge-p95', 'p2c', 'oracle'],
+  policies: comparedWith(),
   target: (ours, all) => [timesAtMost(ours, all, 'oracle', 'p99Ms', 1.25), ...forecasts(ours), atMost(ours, 'failed', 0)]
 }
 
@@ -63,7 +64,7 @@ export const shortSessionsOf20: Scenario = {
     }
   ],
   limitMs: 24 * 60 * 60 * 1000,
-  policies: ['shardswap', 'shardswap-no-backups', 'shardswap-no-scores', 'one-want-block', 'uniform', 'oracle'],
+  policies: comparedWith(),
   target: (ours, all) => [
     timesBetter(ours, all, 'one-want-block', 'p99Ms', 1.7),
     timesAtMost(ours, all, 'one-want-block', 'wantBlocksPerBlock', 0.8),
@@ -92,7 +93,7 @@ export const halfBad: Scenario = {
     },
     { name: 'reader', count: 1 }
   ],
-  policies: ['shardswap', 'shardswap-no-backups', 'shardswap-no-scores', 'shardswap-linear', 'one-want-block'],
+  policies: [...comparedWith(), 'shardswap-linear'],
   target: (ours, all) => [
     timesBetter(ours, all, 'one-want-block', 'p99Ms', 1.7),
     timesAtMost(ours, all, 'one-want-block', 'wantBlocksPerBlock', 1),
@@ -104,6 +105,9 @@ export const halfBad: Scenario = {
 const servers = 100
 const keys = 1000
 const reads = 30
+
+/** They ask everybody for each of a thousand blocks at once: a hundred times the messages, and minutes for a run. */
+const tooManyWants = ['one-want-block', 'all-providers']
 
 /** A world of The Tail at Scale: each answer is quick, or is held up by something that has nothing to do with the others. */
 export const tailAtScale: Scenario = {
@@ -127,7 +131,7 @@ export const tailAtScale: Scenario = {
   link: () => ({ delayMs: 0.1 }),
   jobs: [{ node: ['reader', 0], pattern: { kind: 'batches', sizes: [Infinity] }, blocks: [0, reads * keys], sessionBlocks: keys }],
   limitMs: 24 * 60 * 60 * 1000,
-  policies: ['shardswap', 'shardswap-no-backups', 'hedge-p95'],
+  policies: comparedWith(tooManyWants),
   target: (ours, all) => [
     timesBetter(ours, all, 'shardswap-no-backups', 'p999Ms', 20),
     atMost(ours, 'wantBlocksPerBlock', 1.02),
