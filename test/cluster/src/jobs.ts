@@ -9,6 +9,8 @@ interface Waiter {
 interface Job {
   readonly abort: AbortController
   readonly waiters: Set<Waiter>
+  /** Resolved by `goOn`, and by the abort, which nothing may outlast. */
+  readonly going: PromiseWithResolvers<void>
   bytes: number
   running: number
 }
@@ -19,7 +21,10 @@ export class Jobs {
   #unnamed = 0
 
   /** Reads to the end; counts, hashes and times what comes. */
-  async run({ job: name, timeoutMs }: JobOptions, read: (signal: AbortSignal) => AsyncIterable<Uint8Array>): Promise<Fetched> {
+  async run(
+    { job: name, timeoutMs }: JobOptions,
+    read: (signal: AbortSignal, going: Promise<void>) => AsyncIterable<Uint8Array>
+  ): Promise<Fetched> {
     const key = name ?? `unnamed ${++this.#unnamed}`
     const job = this.#open(key)
     const signal = timeoutMs === undefined ? job.abort.signal : AbortSignal.any([job.abort.signal, AbortSignal.timeout(timeoutMs)])
@@ -28,7 +33,7 @@ export class Jobs {
     let bytes = 0
     let blocks = 0
     try {
-      for await (const part of read(signal)) {
+      for await (const part of read(signal, job.going.promise)) {
         hash.update(part)
         bytes += part.byteLength
         blocks += 1
@@ -50,10 +55,21 @@ export class Jobs {
 
   abort(name: string): void {
     this.#jobs.get(name)?.abort.abort()
+    this.goOn(name)
+  }
+
+  goOn(name: string): void {
+    this.#jobs.get(name)?.going.resolve()
   }
 
   #open(key: string): Job {
-    const job = this.#jobs.get(key) ?? { abort: new AbortController(), waiters: new Set(), bytes: 0, running: 0 }
+    const job = this.#jobs.get(key) ?? {
+      abort: new AbortController(),
+      waiters: new Set(),
+      going: Promise.withResolvers(),
+      bytes: 0,
+      running: 0
+    }
     job.running += 1
     this.#jobs.set(key, job)
     return job

@@ -20,6 +20,12 @@ export interface JobOptions {
   readonly timeoutMs?: number
 }
 
+export interface GetManyOptions {
+  readonly order?: 'request' | 'arrival'
+  /** So many blocks are asked for at once, the rest after `goOn`; all of them by default. */
+  readonly first?: number
+}
+
 /** Content that was fetched. The clock runs in the peer's process. */
 export interface Fetched {
   readonly bytes: number
@@ -62,7 +68,9 @@ export interface PeerCommands {
   /** Reads a file through a session of its own. */
   cat(root: string, options?: JobOptions): Promise<Fetched>
   /** As `cat`, of many blocks through `Session.getMany`. */
-  getMany(cids: readonly string[], options?: JobOptions & { readonly order?: 'request' | 'arrival' }): Promise<Fetched>
+  getMany(cids: readonly string[], options?: JobOptions & GetManyOptions): Promise<Fetched>
+  /** Lets the fetches of a job that were to wait after their `first` blocks ask for the rest. */
+  goOn(job: string): Promise<void>
   /** Resolves once a running job has so many bytes of content; false where it ended before. */
   reached(job: string, bytes: number): Promise<boolean>
   /** Aborts every fetch of a job; they reject with AbortError. */

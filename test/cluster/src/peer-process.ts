@@ -40,6 +40,13 @@ async function* blocksIn(blocks: AsyncIterable<{ readonly bytes: Uint8Array }>):
   for await (const { bytes } of blocks) yield bytes
 }
 
+async function* inTwoParts(cids: readonly string[], first: number, going: Promise<void>): AsyncGenerator<CID> {
+  for (const cid of cids.slice(0, first)) yield CID.parse(cid)
+  if (first >= cids.length) return
+  await going
+  for (const cid of cids.slice(first)) yield CID.parse(cid)
+}
+
 function countedByKind(kinds: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
@@ -59,17 +66,11 @@ const commands: PeerCommands = {
     for (const { cid, bytes } of blocksOf(spec)) await peer.put(cid, bytes)
   },
   cat: async (root, job = {}) => await jobs.run(job, (signal) => inSession((session) => cat(session, root, { signal }))),
-  getMany: async (cids, { order = 'request', ...job } = {}) =>
-    await jobs.run(job, (signal) =>
-      inSession((session) =>
-        blocksIn(
-          session.getMany(
-            cids.map((cid) => CID.parse(cid)),
-            { signal, order }
-          )
-        )
-      )
+  getMany: async (cids, { order = 'request', first = cids.length, ...job } = {}) =>
+    await jobs.run(job, (signal, going) =>
+      inSession((session) => blocksIn(session.getMany(inTwoParts(cids, first, going), { signal, order })))
     ),
+  goOn: async (job) => jobs.goOn(job),
   reached: async (job, bytes) => await jobs.reached(job, bytes),
   abort: async (job) => jobs.abort(job),
   stat: async () => {

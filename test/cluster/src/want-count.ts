@@ -14,7 +14,9 @@ export interface WantsSeen {
   readonly standingHaves: number
   /** The most want-blocks that ever stood at once. */
   readonly standingBlocksMax: number
-  /** The same by the number of blocks that had been sent when the last of them arrived. */
+  /** The most want-blocks and want-haves together that ever stood at once. */
+  readonly standingMax: number
+  /** The most want-blocks that stood, by the number of blocks that had been sent when the last of them arrived. */
   readonly standingMaxBySent: readonly number[]
   readonly blocksSent: number
   readonly dontHavesSent: number
@@ -29,6 +31,7 @@ export class WantCount {
   #wantHaves = 0
   #cancels = 0
   #repeats = 0
+  #standingMax = 0
   #blocksSent = 0
   #dontHavesSent = 0
 
@@ -53,13 +56,19 @@ export class WantCount {
       if (isRestated && this.#haves.has(key)) return false
       this.#wantHaves += 1
       this.#haves.add(key)
+      this.#countStanding()
       return true
     }
     this.#wantBlocks += 1
     this.#haves.delete(key)
     this.#blocks.add(key)
     this.#standingMaxBySent[this.#blocksSent] = Math.max(this.#standingMaxBySent[this.#blocksSent] ?? 0, this.#blocks.size)
+    this.#countStanding()
     return true
+  }
+
+  #countStanding(): void {
+    this.#standingMax = Math.max(this.#standingMax, this.#blocks.size + this.#haves.size)
   }
 
   /** Whether the want-block stands, so that an answer is still wanted. */
@@ -85,6 +94,7 @@ export class WantCount {
       standingBlocks: this.#blocks.size,
       standingHaves: this.#haves.size,
       standingBlocksMax: Math.max(...this.#standingMaxBySent),
+      standingMax: this.#standingMax,
       standingMaxBySent: [...this.#standingMaxBySent],
       blocksSent: this.#blocksSent,
       dontHavesSent: this.#dontHavesSent

@@ -36,3 +36,13 @@ test('a full list replaces what stood, and repeats nothing', () => {
   expect(count.seen()).toMatchObject({ wantBlocks: 3, repeats: 0, standingBlocks: 2 })
   expect(count.stands('a')).toBe(false)
 })
+
+test('want-blocks and want-haves count together to the most that ever stood', () => {
+  const count = new WantCount()
+  for (const key of ['a', 'b']) count.take(key, have, false)
+  count.take('c', block, false)
+  // A want-block in place of a want-have is one want still.
+  count.take('a', block, false)
+  count.answer('b', 'have')
+  expect(count.seen()).toMatchObject({ standingBlocks: 2, standingHaves: 0, standingBlocksMax: 2, standingMax: 3 })
+})

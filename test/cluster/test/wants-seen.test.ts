@@ -1,6 +1,6 @@
 /** What a remote sees of our wants: a hand-made peer counts them, in a process of its own. */
 import { expect, onTestFinished, test } from 'vitest'
-import { cidsOf, Cluster, type PeerProcess, type WantsSeen, type WitnessProcess } from '../src/index.ts'
+import { type BlocksSpec, cidsOf, Cluster, type PeerProcess, type WantsSeen, type WitnessProcess } from '../src/index.ts'
 
 /** Want-blocks that one session may have at a peer that delivered nothing to it yet (N of B11). */
 const startWants = 8
@@ -69,28 +69,71 @@ test(
   }
 )
 
+/** As many sessions as there are sets, under the job `all`: each has fetched the first block of its own and waits to be told to go on. */
+async function sizedSessions(downloader: PeerProcess, sets: readonly BlocksSpec[]): Promise<Promise<unknown>[]> {
+  const ends: Promise<unknown>[] = []
+  for (const [index, blocks] of sets.entries()) {
+    ends.push(downloader.getMany(cidsOf(blocks).map(String), { job: 'all', first: 1 }).catch((error: unknown) => error))
+    // One after the other: with nothing else in flight no rate shows, and the peer's limit stays what it is at first.
+    expect(await downloader.reached('all', (index + 1) * blocks.blockBytes)).toBe(true)
+  }
+  return ends
+}
+
 test(
-  '[B1][B15][C2] forty sessions together stay under one limit at a peer that says HAVE and sends nothing',
+  '[B1][B15][C2] forty sessions that know their blocks are small reach one limit of 128 together at a peer that then falls silent',
   { timeout: 90_000 },
   async () => {
     const peers = cluster()
     const [downloader, witness] = await Promise.all([peers.peer(), peers.witness()])
-    await witness.script({ toBlock: 'nothing' })
-    const sessions = Array.from({ length: 40 }, (_, index) => ({ seed: index, count: 30, blockBytes: 1024 }))
-    for (const [index, blocks] of sessions.entries()) await witness.offerBlocks(`session ${index}`, blocks)
+    const sets = Array.from({ length: 40 }, (_, index) => ({ seed: index, count: 30, blockBytes: 1024 }))
+    for (const [index, blocks] of sets.entries()) await witness.offerBlocks(`session ${index}`, blocks)
     await connected(downloader, [witness])
-    const ends = sessions.map(
-      async (blocks) => await downloader.getMany(cidsOf(blocks).map(String), { job: 'all' }).catch((error: unknown) => error)
-    )
-    // Long enough for wants to have timed out, been cancelled and sent again.
+    const ends = await sizedSessions(downloader, sets)
+    await witness.script({ toHave: 'nothing', toBlock: 'nothing' })
+    await downloader.goOn('all')
+    // Long enough for wants to have timed out, been cancelled and sent again. The forty might have 640.
     const seen = await untilSeen(witness, downloader, ({ cancels }) => cancels >= 6)
-    expect(seen.standingBlocksMax).toBeLessThanOrEqual(peerWants)
-    expect(seen.standingBlocksMax).toBeGreaterThanOrEqual(startWants)
-    const ofSessions = await Promise.all(sessions.map(async (_, index) => await witness.seen(downloader.peer, `session ${index}`)))
-    expect(Math.max(...ofSessions.map(({ standingBlocksMax }) => standingBlocksMax))).toBeLessThanOrEqual(startWants)
+    expect(seen.standingBlocksMax).toBe(peerWants)
+    const ofSessions = await Promise.all(sets.map(async (_, index) => await witness.seen(downloader.peer, `session ${index}`)))
+    expect(Math.max(...ofSessions.map(({ standingBlocksMax }) => standingBlocksMax))).toBeLessThanOrEqual(sessionLimit(1))
     expect(await msUntilNoneStands(downloader, 'all', [witness])).toBeLessThan(cancelMs)
-    expect((await Promise.all(ends)).map((error) => (error as Error).name)).toEqual(sessions.map(() => 'AbortError'))
-    expect((await witness.seen(downloader.peer)).repeats).toBe(0)
+    expect((await Promise.all(ends)).map((error) => (error as Error).name)).toEqual(sets.map(() => 'AbortError'))
+    expect(await witness.seen(downloader.peer)).toMatchObject({ repeats: 0, standingBlocksMax: peerWants })
+  }
+)
+
+test(
+  '[B1][B15][C2] want-blocks and want-haves of a hundred and eighty sessions fill the 1,024 that servers keep, and no more',
+  { timeout: 90_000 },
+  async () => {
+    const peers = cluster()
+    // Nothing is to be late here: whatever stands, stands until the abort.
+    const patient = { timeoutStartMs: 600_000, timeoutMinMs: 600_000, timeoutMaxMs: 600_000, probeStartMs: 600_000, probeMaxMs: 600_000 }
+    const [downloader, witness, other] = await Promise.all([peers.peer({ limits: patient }), peers.witness(), peers.witness()])
+    const haves = { seed: 1000, count: 100, blockBytes: 1024 }
+    const sets = Array.from({ length: 80 }, (_, index) => ({ seed: index, count: 30, blockBytes: 1024 }))
+    for (const blocks of [haves, ...sets]) await witness.offerBlocks('all', blocks)
+    await witness.script({ blockEveryMs: 4 })
+    await connected(downloader, [witness])
+    // Blocks that come for a while show a rate; beside it, what the window holds of small blocks is more than 1,024.
+    const shown = { seed: 2000, count: 50, blockBytes: 1024 }
+    await witness.offerBlocks('all', shown)
+    await downloader.getMany(cidsOf(shown).map(String))
+    const ends = await sizedSessions(downloader, sets)
+    for (const each of [witness, other]) await each.script({ toHave: 'nothing', toBlock: 'nothing' })
+    // Where there are two, a new session asks them whether they have its first block.
+    await connected(downloader, [other])
+    for (const cid of cidsOf(haves)) {
+      ends.push(downloader.getMany([cid.toString()], { job: 'all' }).catch((error: unknown) => error))
+    }
+    await untilSeen(witness, downloader, ({ standingHaves }) => standingHaves === haves.count)
+    await downloader.goOn('all')
+    const seen = await untilSeen(witness, downloader, ({ standingBlocks }) => standingBlocks >= peerWantsMax - haves.count)
+    expect(seen).toMatchObject({ standingHaves: haves.count, standingBlocks: peerWantsMax - haves.count })
+    expect(await msUntilNoneStands(downloader, 'all', [witness])).toBeLessThan(cancelMs)
+    expect((await Promise.all(ends)).every((error) => (error as Error).name === 'AbortError')).toBe(true)
+    expect(await witness.seen(downloader.peer)).toMatchObject({ repeats: 0, standingMax: peerWantsMax })
   }
 )
 
