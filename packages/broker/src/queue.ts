@@ -81,6 +81,7 @@ export class PeerQueue implements PeerView {
     return Math.min(queueWantsMax, Math.max(queueWantsStart, Math.floor(this.timing.windowBytes() / this.#averageBytes)))
   }
 
+  /** How full it is, 0 to 1 (B18): what we wait for and what the peer says it has queued for us overlap, so the greater counts. */
   get depth(): number {
     const bytes = Math.max(this.inFlightBytes, this.pendingBytes) / this.timing.windowBytes()
     return Math.min(1, Math.max(this.inFlight / this.limitWants, bytes))
@@ -159,6 +160,7 @@ export class PeerQueue implements PeerView {
       inFlightBytes: this.inFlightBytes,
       backups: this.backups,
       haves: this.haves,
+      depth: this.depth,
       limitWants: this.limitWants,
       windowBytes: this.timing.windowBytes(),
       latencyMs,

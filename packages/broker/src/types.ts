@@ -68,6 +68,8 @@ export interface QueueFigures {
   readonly backups: number
   /** Want-haves that stand there. */
   readonly haves: number
+  /** How full it is, 0 to 1 (B18). */
+  readonly depth: number
   /** Want-blocks that may be in flight over all sessions (B15). */
   readonly limitWants: number
   readonly windowBytes: number

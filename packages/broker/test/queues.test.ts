@@ -165,6 +165,62 @@ describe('want queues', () => {
     expect(queue(c, A)).toMatchObject({ inFlight: 16, inFlightBytes: 6 * 256 * KiB + 9 * 10_000 + 15_000 })
   })
 
+  it('[B18] is as deep as what is in flight or what the peer says it has queued, whichever is more of its window, and no more than full', () => {
+    const c = scene({ peers: [A, B] })
+    const depths = (): number[] => [A, B].map((peer) => queue(c, peer).depth)
+    expect(depths()).toEqual([0, 0])
+    c.providerFound(0, A, 0)
+    want(c, 0, 4)
+    c.decide(0)
+    // Four blocks, taken for 256 KiB each, of a window of 2 MiB.
+    expect(queue(c, A)).toMatchObject({ inFlight: 4, inFlightBytes: 1024 * KiB, windowBytes: 2048 * KiB })
+    expect(depths()).toEqual([0.5, 0])
+    // What it has queued is a part of what is in flight: not added to it.
+    for (const [pendingKiB, depth] of [
+      [512, 0.5],
+      [1024, 0.5],
+      [1536, 0.75],
+      [2048, 1],
+      [9000, 1],
+      [1280, 0.625],
+      [0, 0.5]
+    ] as const) {
+      c.receivePendingBytes(A, pendingKiB * KiB, 1)
+      expect(depths()).toEqual([depth, 0])
+    }
+  })
+
+  it('[B18] forgets what a peer had queued for us when it goes: it comes back with an empty queue', () => {
+    const c = scene({ peers: [A, B] })
+    c.receivePendingBytes(A, 1536 * KiB, 1)
+    c.receivePendingBytes(B, 512 * KiB, 1)
+    expect([queue(c, A).depth, queue(c, B).depth]).toEqual([0.75, 0.25])
+    c.disconnectPeer(A, 2)
+    c.connectPeer(A, true, 3)
+    expect([queue(c, A).depth, queue(c, B).depth]).toEqual([0, 0.25])
+  })
+
+  it('[B18] a peer that says its queue for us is full gets a tenth of the chance of one that says nothing', () => {
+    const c = scene({ peers: [A, B] })
+    for (let id = 1; id <= 400; id++) c.openSession(id, {}, 0)
+    const toA = (): number => {
+      let asked = 0
+      for (let id = 1; id <= 400; id++) {
+        for (const peer of [A, B]) c.providerFound(id, peer, 1)
+        want(c, id, id + 1, 1, id)
+        asked += asks(c.decide(1)).filter((line) => line === `block ${id} A`).length
+        c.dropWant(id, at(id).key, 1)
+        c.decide(1)
+      }
+      return asked
+    }
+    const even = toA()
+    c.receivePendingBytes(A, 2048 * KiB, 2)
+    const full = toA()
+    // Of 400 draws by chances of 1 : 1 and 1 : 10, within four standard deviations.
+    expect([Math.abs(even - 200) < 40, Math.abs(full - 400 / 11) < 23]).toEqual([true, true])
+  })
+
   it('[B22] puts a peer without a free slot on hold, and sends again as soon as one opens', () => {
     const c = shared(2, { limits: { queueWantsStart: 4 } })
     want(c, 0, 10, 2)

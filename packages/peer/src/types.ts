@@ -107,6 +107,8 @@ export interface PeerFetchStat extends FetchStat {
   readonly inFlightBytes: number
   /** Want-haves that stand there. */
   readonly haves: number
+  /** How full its want queue is, 0 to 1: by wants, by bytes, or by what it says it has queued for us (B18). */
+  readonly depth: number
   /** What may be in flight there now (B15). */
   readonly limitWants: number
   readonly windowBytes: number

@@ -40,6 +40,19 @@ describe('a session', () => {
     expect([session.stat().inFlight, session.candidate(provider.key)?.inFlight]).toEqual([3, 3])
   })
 
+  it('[B12] a late copy counts as a block that the peer delivered: its limit grows from 8 to 16 with one, to 32 with eight', () => {
+    const provider = peer('A')
+    const session = sessionOf([provider], 1)
+    session.providerFound(provider)
+    const limitsSeen = [session.candidate(provider.key)?.limit]
+    for (let copies = 1; copies <= 8; copies++) {
+      session.duplicated(provider)
+      limitsSeen.push(session.candidate(provider.key)?.limit)
+    }
+    expect(limitsSeen).toEqual([8, 16, 16, 16, 16, 16, 16, 16, 32])
+    expect(session.candidate(provider.key)?.blocks).toBe(8)
+  })
+
   it('[B9] rises in potential with each second in which nothing comes, up to 4', () => {
     const session = sessionOf([peer('A')], 1)
     const potentials = [500, 1000, 2000, 3000].map((ms) => {

@@ -10,6 +10,7 @@ export function queueFigures(peer: Peer): QueueFigures {
     inFlightBytes: peer.inFlightBytes,
     backups: 0,
     haves: peer.haves,
+    depth: 0,
     limitWants: Number.POSITIVE_INFINITY,
     windowBytes: Number.POSITIVE_INFINITY,
     latencyMs: peer.timing.latencyMs,
