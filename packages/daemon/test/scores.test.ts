@@ -1,7 +1,7 @@
 import { peerKey } from '@shardswap/interface'
 import type { PeerScore } from '@shardswap/peer'
-import { memoryRepo } from '@shardswap/repo'
-import { expect, test } from 'vitest'
+import { memoryRepo, type Repo } from '@shardswap/repo'
+import { expect, onTestFinished, test } from 'vitest'
 import { connectDaemon, describeError, scoresOf, scoresShape } from '../src/index.ts'
 import { collect, newDaemon, someBytes, urlOf } from './setup.ts'
 
@@ -29,18 +29,42 @@ test('scores, and how we stand elsewhere, are the same through the RPC as here',
 test("[P21] the repo's config says how scores become shares", async () => {
   const repo = await memoryRepo()
   const client = await newDaemon({ ...repo, config: { ...repo.config, reliability: { share: 'equal', backups: false } } })
-  const [proved, fresh] = [await newDaemon(), await newDaemon()]
-  const parts = Array.from({ length: 30 }, (_, at) => ({ path: `${at}`, content: someBytes(1000, at + 1) }))
-  const cids = (await collect(proved.node.add(parts))).map(({ cid }) => cid.toString())
-  await client.node.swarmConnect(proved.addresses[0] ?? '')
-  for (const cid of cids) await collect(client.node.cat(cid))
-  await client.node.swarmConnect(fresh.addresses[0] ?? '')
+  const reads = Promise.withResolvers<void>()
+  const [good, stuck] = [await newDaemon(), await newDaemon(await stuckRepo(reads.promise))]
+  // Before the daemons are stopped.
+  onTestFinished(() => reads.resolve())
+  const enough = new AbortController()
+  const answers: Promise<unknown>[] = []
+  for (const [at, { node, addresses }] of [good, stuck].entries()) {
+    const root = (await collect(node.add([{ path: 'a', content: someBytes(1_000_000, at + 1) }]))).at(-1)?.cid.toString() ?? ''
+    await client.node.swarmConnect(addresses[0] ?? '')
+    answers.push(collect(client.node.cat(root, { signal: enough.signal })).catch(() => 'ended'))
+  }
+  await answers[0]
   const standing = async (): Promise<readonly PeerScore[]> => (await client.node.scores()).peers
-  // What newcomers are measured by is taken anew ten times a second.
-  await expect.poll(async () => (await standing()).map(({ score }) => score < 70), { timeout: 20_000 }).toEqual([false, true])
-  const peers = await standing()
-  expect(peers.map(({ share }) => share)).toEqual([0.5, 0.5])
+  await expect.poll(async () => (await standing()).map(({ success24h }) => success24h), { timeout: 20_000 }).toEqual([1, 0])
+  enough.abort()
+  expect(await answers[1]).toBe('ended')
+  const [best, worst] = await standing()
+  expect(worst?.score).toBeLessThan(0.7 * (best?.score ?? 0))
+  expect([best?.share, worst?.share]).toEqual([0.5, 0.5])
 })
+
+/** A repo that knows of its blocks, and does not come to read any before it is freed. */
+async function stuckRepo(freed: Promise<void>): Promise<Repo> {
+  const repo = await memoryRepo()
+  const { blocks } = repo
+  const stuck: Pick<Repo['blocks'], 'get' | 'has' | 'put' | 'size'> = {
+    has: (cid, options) => blocks.has(cid, options),
+    put: (cid, bytes, options) => blocks.put(cid, bytes, options),
+    size: async (cid, options) => await blocks.size(cid, options),
+    get: async function* (cid, options) {
+      await freed
+      yield* blocks.get(cid, options)
+    }
+  }
+  return { ...repo, blocks: stuck as Repo['blocks'] }
+}
 
 test('what cannot be answered has a code, the same in both places', async () => {
   const daemon = await newDaemon()
