@@ -36,7 +36,7 @@ test("[P21] the repo's config says how scores become shares", async () => {
   const enough = new AbortController()
   const answers: Promise<unknown>[] = []
   for (const [at, { node, addresses }] of [good, stuck].entries()) {
-    const root = (await collect(node.add([{ path: 'a', content: someBytes(1_000_000, at + 1) }]))).at(-1)?.cid.toString() ?? ''
+    const root = (await collect(node.add([{ path: 'a', content: someBytes(200_000, at + 1) }]))).at(-1)?.cid.toString() ?? ''
     await client.node.swarmConnect(addresses[0] ?? '')
     answers.push(collect(client.node.cat(root, { signal: enough.signal })).catch(() => 'ended'))
   }
