@@ -106,8 +106,8 @@ const servers = 100
 const keys = 1000
 const reads = 30
 
-/** They ask everybody for each of a thousand blocks at once: a hundred times the messages, and minutes for a run. */
-const tooManyWants = ['one-want-block', 'all-providers']
+/** They ask many for each of a thousand blocks at once: a hundred times the messages, and up to minutes for a run. */
+const tooManyWants = ['split-factor', 'one-want-block', 'all-providers']
 
 /** A world of The Tail at Scale: each answer is quick, or is held up by something that has nothing to do with the others. */
 export const tailAtScale: Scenario = {
