@@ -47,6 +47,14 @@ export function undocumentedLimits({ path, text, tree }: Source, document: strin
     .map(({ name, start }) => ({ path, line: lineAt(text, start), message: `the limit ${name} has no row in docs/limits.md` }))
 }
 
+/** [tidy] Each limit of the reliability layer stands in docs/reliability-runs.md: with the run that chose it, or under those that none chose. */
+export function unfoundedLimits({ path, text, tree }: Source, document: string): Finding[] {
+  if (!holdsLimits(path) || !path.startsWith('packages/reliability/')) return []
+  return [...limitNames(text, tree)]
+    .filter(({ name }) => !document.includes(`\`${name}\``))
+    .map(({ name, start }) => ({ path, line: lineAt(text, start), message: `no run of docs/reliability-runs.md speaks of ${name}` }))
+}
+
 /** [tidy] docs/limits.md speaks of no limit that the sources do not have. */
 export function staleLimits(sources: readonly Source[], document: string): Finding[] {
   const text = sources

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
-import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits } from '../src/documents.ts'
+import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits, unfoundedLimits } from '../src/documents.ts'
 import { forbiddenImports } from '../src/imports.ts'
 import { untestedLabels } from '../src/labels.ts'
 import { impurities } from '../src/purity.ts'
@@ -177,6 +177,17 @@ describe('documents', () => {
 
   it('finds a row without a reason', () => {
     expect(undocumentedLimits(limits, '| `giveUpMs` | 60 s |  |\n')).toHaveLength(3)
+  })
+
+  it('finds a limit of the reliability layer that no run speaks of, and asks for none elsewhere', () => {
+    const judging = parse(
+      'packages/reliability/src/limits.ts',
+      'export interface JudgingLimits { readonly fastGain: number; readonly oddPart: number }\n'
+    )
+    expect(unfoundedLimits(judging, '| `fastGain` 0.15 | 0.3 | worse |').map(({ message }) => message.split(' ').at(-1))).toEqual([
+      'oddPart'
+    ])
+    expect(unfoundedLimits(limits, '')).toEqual([])
   })
 
   it('finds a package that the changelog forgets', () => {

@@ -1,7 +1,16 @@
 import { globSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
-import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits, type LintConfig } from '../src/documents.ts'
+import {
+  lintFaults,
+  longFile,
+  noisyExamples,
+  silentPackages,
+  staleLimits,
+  undocumentedLimits,
+  unfoundedLimits,
+  type LintConfig
+} from '../src/documents.ts'
 import { forbiddenImports, importTable } from '../src/imports.ts'
 import { untestedLabels } from '../src/labels.ts'
 import { impurities } from '../src/purity.ts'
@@ -73,6 +82,11 @@ describe('the workspace', () => {
     const document = read('docs/limits.md')
     expect(over((source) => undocumentedLimits(source, document))).toEqual([])
     expect(report(staleLimits(all, document))).toEqual([])
+  })
+
+  it('tells where each default of the reliability layer comes from', () => {
+    const document = read('docs/reliability-runs.md')
+    expect(over((source) => unfoundedLimits(source, document))).toEqual([])
   })
 
   it('shows no command whose output pnpm would spoil', () => {
