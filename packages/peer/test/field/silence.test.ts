@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Stream } from '@libp2p/interface'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Peer } from '../../src/index.ts'
 import { connect, rawBlocks, until } from '../support.ts'
 import { address, blocks, type TestBlock } from '../wire/cast.ts'
 import { PeerChild } from '../wire/peer-child.ts'
-import { hex, type Parsed, payload } from '../wire/bytes.ts'
+import { hex, type Parsed, payload, varint } from '../wire/bytes.ts'
 import { openStream, type Version, write } from '../wire/raw.ts'
 import { cidsOf, Scene } from './scene.ts'
 
@@ -34,6 +36,21 @@ async function fetchAll(ours: Peer, all: readonly TestBlock[], onBlock: (read: n
   expect(read).toBe(all.length)
   return performance.now() - startMs
 }
+
+/** Bytes alive in this process once garbage was collected, those of buffers included. */
+async function liveBytes(): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  for (let round = 0; round < 2; round++) {
+    collectGarbage()
+    await sleep(10)
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+/** 200 streams at both ends, and 100 blocks of 16 KiB. */
+const memoryGrowthBytesMax = 32 * 1024 * 1024
 
 describe('peers that are silent for a while, or for ever', () => {
   it('[F08] a silent peer, connected first, of whatever version, delays a file of 200 blocks little', async () => {
@@ -99,6 +116,7 @@ describe('peers that are silent for a while, or for ever', () => {
     const raw = await scene.raw()
     const connection = await raw.dial(address(ours))
     const streams: Stream[] = []
+    const beforeBytes = await liveBytes()
     for (let count = 0; count < 200; count++) streams.push(await openStream(connection))
     const all = rawBlocks(100, 16 * 1024, 'honest')
     const honest = await scene.ours()
@@ -106,8 +124,8 @@ describe('peers that are silent for a while, or for ever', () => {
     await connect(ours, honest)
     const dripping = new AbortController()
     const drip = async (): Promise<void> => {
-      // A length of 200 and never so many bytes.
-      let bytes = Uint8Array.of(200, 1)
+      // A length of almost 4 MiB and never so many bytes. The report's byte comes every 10 s, against a limit of 30 s.
+      let bytes = varint(4 * 1024 * 1024 - 1)
       while (!dripping.signal.aborted) {
         for (const stream of streams) if (drips && stream.status === 'open') stream.send(bytes)
         bytes = Uint8Array.of(0)
@@ -115,10 +133,14 @@ describe('peers that are silent for a while, or for ever', () => {
       }
     }
     const dripped = drip()
+    // What is claimed takes no memory: 200 streams of a few KiB each, where their messages would be 800 MiB.
+    const openBytes = await liveBytes()
+    expect(openBytes - beforeBytes).toBeLessThan(memoryGrowthBytesMax)
     for await (const { bytes } of ours.getMany(cidsOf(all), { signal: AbortSignal.timeout(25_000) })) expect(bytes).toHaveLength(16 * 1024)
     await until('all are reset', () => streams.every((stream) => stream.status !== 'open'), 25_000)
     dripping.abort()
     await dripped
+    expect((await liveBytes()) - beforeBytes).toBeLessThan(memoryGrowthBytesMax)
     expect(raw.connections).toHaveLength(1)
     expect(ours.stat().connectedPeers).toBe(2)
   })

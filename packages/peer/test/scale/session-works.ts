@@ -23,40 +23,62 @@ async function stopAll(peers: readonly Peer[]): Promise<void> {
   await Promise.all(peers.map(async (peer) => await peer.stop()))
 }
 
-/** Cuts the connection to one provider after the other, and connects to it again, until told to stop. */
-async function churn(fetcher: Peer, providers: readonly Peer[], everyMs: number, signal: AbortSignal): Promise<number> {
-  let times = 0
-  while (!signal.aborted) {
-    await sleep(everyMs)
-    const provider = providers[times++ % providers.length] as Peer
-    await fetcher.libp2p.hangUp(provider.peerId)
-    await connect(fetcher, provider)
+/** Providers that go and come back, one after the other, each time that it is told to. */
+class Churn {
+  /** How often each of them was seen to go. */
+  readonly left = new Map<string, number>()
+  readonly #fetcher: Peer
+  readonly #providers: readonly Peer[]
+  #times = 0
+  /** The one before has come back before the next goes. */
+  #last = Promise.resolve()
+
+  constructor(fetcher: Peer, providers: readonly Peer[]) {
+    this.#fetcher = fetcher
+    this.#providers = providers
+    fetcher.libp2p.addEventListener('peer:disconnect', ({ detail }) => {
+      this.left.set(detail.toString(), (this.left.get(detail.toString()) ?? 0) + 1)
+    })
   }
-  return times
+
+  next(): void {
+    const provider = this.#providers[this.#times++ % this.#providers.length] as Peer
+    this.#last = this.#last.then(async () => {
+      await this.#fetcher.libp2p.hangUp(provider.peerId)
+      await connect(this.#fetcher, provider)
+    })
+  }
+
+  async done(): Promise<void> {
+    await this.#last
+  }
+}
+
+function goings({ left }: Churn): { disconnects: number; leavers: number } {
+  return { disconnects: [...left.values()].reduce((sum, times) => sum + times, 0), leavers: left.size }
 }
 
 /** One session fetches `wants` blocks from providers that come and go. Live bytes: before, at each fifth, and after. */
-export async function bigSession(init: { wants: number; providers: number; churnEveryMs: number }): Promise<Outcome> {
+export async function bigSession(init: { wants: number; providers: number; churnEveryBlocks: number }): Promise<Outcome> {
   const [fetcher, providers] = await fetcherAndProviders(init.providers, init.wants)
   const base = { live: await liveBytes(), timers: timers() }
   const live = [base.live]
-  const end = new AbortController()
-  const churned = churn(fetcher, providers, init.churnEveryMs, end.signal)
+  const churn = new Churn(fetcher, providers)
   const session = fetcher.createSession()
   let blocks = 0
   for await (const block of session.getMany(cidsOf(0, init.wants))) {
     if (block.bytes.byteLength > 0) blocks++
+    if (blocks % init.churnEveryBlocks === init.churnEveryBlocks >> 1) churn.next()
     if (blocks % (init.wants / 5) === 0) live.push(await liveBytes())
   }
-  end.abort()
-  const disconnects = await churned
+  await churn.done()
   const { duplicateBlocks } = session.stat()
   session.close()
   const held = await idle([fetcher, ...providers])
   live.push(await liveBytes())
   const left = await timersLeft(base.timers)
   await stopAll([fetcher, ...providers])
-  return { liveBytes: live, held, counts: { blocks, disconnects, duplicateBlocks, timersLeft: left } }
+  return { liveBytes: live, held, counts: { blocks, ...goings(churn), duplicateBlocks, timersLeft: left } }
 }
 
 /** One session wants `wants` blocks at once, and gets them. Live bytes: before, and after each round. */

@@ -5,10 +5,11 @@ it(
   '[F22] one session fetches 100,000 blocks from 10 peers that come and go, in memory that does not grow',
   { timeout: workMs },
   async () => {
-    const findings = await scale('bigSession', { wants: 100_000, providers: 10, churnEveryMs: 1000 })
+    // The report's peers churn every 5 s; counted in blocks, each of the ten goes twice, however fast the fetch is.
+    const findings = await scale('bigSession', { wants: 100_000, providers: 10, churnEveryBlocks: 5000 })
     expectClean(findings)
-    expect(findings.counts['blocks']).toBe(100_000)
-    expect(findings.counts['disconnects']).toBeGreaterThan(2)
+    expect(findings.counts).toMatchObject({ blocks: 100_000, leavers: 10 })
+    expect(findings.counts['disconnects']).toBeGreaterThanOrEqual(20)
     const [base = 0, at20k = 0, , , , at100k = 0, after = 0] = findings.liveBytes
     expect(at100k).toBeLessThan(at20k * 1.1)
     // On the way what is asked for ahead varies by some megabytes.
