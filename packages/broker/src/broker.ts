@@ -269,8 +269,7 @@ export class Broker implements ExchangeCore {
     const queue = this.#peers.known(key)
     this.#total.unaskedBlocks += 1
     queue.figures.unaskedBlocks += 1
-    if (!queue.suspect(nowMs)) return false
-    this.#conduct.shutOut(queue, nowMs)
+    if (!this.#conduct.suspect(queue, nowMs)) return false
     for (const copy of queue.copies.values()) this.#outbox.cancel(copy, nowMs)
     this.#forsake(queue, 'withdrawn', nowMs)
     return true

@@ -66,10 +66,13 @@ export class Conduct {
     this.#learn(queue, nowMs)
   }
 
-  /** The peer sent blocks that nobody asked for, once too often. */
-  shutOut(queue: PeerQueue, nowMs: number): void {
+  /** The peer sent a block that nobody asked for. Returns whether that was once too often: it is shut out from now on. */
+  suspect(queue: PeerQueue, nowMs: number): boolean {
+    this.#reliability.receivedBad(queue.key, nowMs)
+    if (!queue.suspect(nowMs)) return false
     this.#reliability.failedHard(queue.key, nowMs)
     this.#bar(queue, nowMs)
+    return true
   }
 
   /** Only here, where nothing is in flight or all of it ends: a session must not wait for one that gets nothing. */

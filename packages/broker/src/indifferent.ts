@@ -9,6 +9,7 @@ export const indifferent: ReliabilityCore = {
   asked: () => undefined,
   settled: () => undefined,
   ended: () => undefined,
+  receivedBad: () => undefined,
   failedHard: () => undefined,
   duplicated: () => undefined,
   standing: () => alike,

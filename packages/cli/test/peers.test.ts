@@ -160,7 +160,7 @@ test('on a terminal --watch draws in place, and within its size', () => {
 test('ids are shortened on a narrow terminal, and nowhere else', () => {
   const peer = peerKey('12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU')
   const unknown = { success24h: undefined, success30d: undefined, uptime24h: undefined, uptime30d: undefined }
-  const times = { latencyP50Ms: 12_345, latencyP95Ms: 1.25, shutOutMs: 3_600_000 }
+  const times = { latencyP50Ms: 12_345, latencyP95Ms: 1.25, shutOutMs: 3_600_000, returnLeftMs: 90_000_000 }
   const counts = { backupTurns: 2, rewardable: 7 } as PeerScore['counts']
   const score: PeerScore = {
     peer,
@@ -178,6 +178,9 @@ test('ids are shortened on a narrow terminal, and nowhere else', () => {
   expect(scoreLines(scores)[1]).toMatch(
     /^12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU +12\.3 % +– +– +– +12\.3 s +1\.[23] ms +1 +2 +7 {2}shut out for 1h 0m, not connected$/
   )
+  const returning = { ...score, shutOutMs: 0, isConnected: true }
+  expect(scoreLines({ ...scores, peers: [returning] })[1]).toMatch(/ {2}on its way back for 25h 0m$/)
+  expect(scoreLines({ ...scores, peers: [{ ...returning, returnLeftMs: 0 }] })[1]).toMatch(/ {2}new$/)
   expect(scoreLines(scores, 80)[1]).toMatch(/^12D3…hAwm8jaU +12\.3 %/)
   expect(scoreLines(scores)[2]).toBe('and 2 more that are not connected')
 })

@@ -13,6 +13,8 @@ export interface ScoreShape {
   readonly Share: number
   /** How long it gets no wants yet, in milliseconds. */
   readonly ShutOutMs: number
+  /** Connected time until its score is its own again after that, in milliseconds; left out where it is. */
+  readonly ReturnLeftMs?: number
   /** Parts of 1; left out where nothing was observed. */
   readonly Success24h?: number
   readonly Success30d?: number
@@ -59,6 +61,7 @@ export function scoreShape(score: PeerScore): ScoreShape {
     Score: score.score,
     Share: score.share,
     ShutOutMs: score.shutOutMs,
+    ...(score.returnLeftMs === 0 ? {} : { ReturnLeftMs: score.returnLeftMs }),
     ...(score.success24h === undefined ? {} : { Success24h: score.success24h }),
     ...(score.success30d === undefined ? {} : { Success30d: score.success30d }),
     ...(score.uptime24h === undefined ? {} : { Uptime24h: score.uptime24h }),
@@ -81,6 +84,7 @@ function scoreOf(shape: ScoreShape): PeerScore {
     score: shape.Score,
     share: shape.Share,
     shutOutMs: shape.ShutOutMs,
+    returnLeftMs: shape.ReturnLeftMs ?? 0,
     success24h: shape.Success24h,
     success30d: shape.Success30d,
     uptime24h: shape.Uptime24h,

@@ -92,6 +92,7 @@ test('a score comes back from its JSON as it was', () => {
     score: 12.5,
     share: 0,
     shutOutMs: 7,
+    returnLeftMs: 0,
     success24h: undefined,
     success30d: undefined,
     uptime24h: undefined,
@@ -116,10 +117,11 @@ test('a score comes back from its JSON as it was', () => {
       refused: 0,
       duplicateBlocks: 0,
       duplicateBytes: 0,
+      badBlocks: 4,
       hardFailures: 1
     }
   }
-  const full = { ...bare, success24h: 0, success30d: 0.5, uptime24h: 1, uptime30d: 0.1, latencyP50Ms: 1, latencyP95Ms: 2 }
+  const full = { ...bare, returnLeftMs: 9, success24h: 0, success30d: 0.5, uptime24h: 1, uptime30d: 0.1, latencyP50Ms: 1, latencyP95Ms: 2 }
   for (const score of [bare, full]) {
     const scores = { peers: [score], known: 5, calibration: undefined }
     expect(scoresOf(JSON.parse(JSON.stringify(scoresShape(scores))) as ReturnType<typeof scoresShape>)).toEqual(scores)

@@ -49,7 +49,7 @@ export interface ReliabilityLimits {
 
   /** How long a hard failure shuts a peer out, in milliseconds. */
   readonly shutOutMs: number
-  /** Connected time over which its weight comes back afterwards, in milliseconds. */
+  /** Connected time over which its score comes back afterwards, in milliseconds. */
   readonly returnMs: number
 
   /** No want-block is late before it, in milliseconds. */

@@ -29,6 +29,7 @@ function noCounts(): MutableCounts {
     refused: 0,
     duplicateBlocks: 0,
     duplicateBytes: 0,
+    badBlocks: 0,
     hardFailures: 0
   }
 }
@@ -94,7 +95,7 @@ export class PeerRecord {
   observedSinceNew = 0
   isVetted = false
   shutOutUntilMs = Number.NEGATIVE_INFINITY
-  /** Connected time that its weight still takes to come back. */
+  /** Connected time that its score still takes to come back; it is a newcomer meanwhile. */
   returnLeftMs = 0
   /** In the cohort's list of those to be placed anew. */
   isMoved = false
@@ -153,6 +154,12 @@ export class PeerRecord {
     this.windows.pass(fromMs, nowMs, calendar)
   }
 
+  /** What is left of its return, without a change: in milliseconds of connected time. */
+  returnLeftAt(nowMs: number): number {
+    const passedMs = this.isConnected ? Math.max(0, nowMs - Math.max(this.#countedUntilMs, this.shutOutUntilMs)) : 0
+    return Math.max(0, this.returnLeftMs - passedMs)
+  }
+
   /** The time connected that no window has yet, in milliseconds. */
   uncountedMs(nowMs: number): number {
     return this.isConnected ? Math.max(0, nowMs - this.#countedUntilMs) : 0
@@ -179,7 +186,7 @@ export class PeerRecord {
     this.observedSinceNew += 1
     if (this.isVetted) {
       if (this.evidence.expected(limits.successPrior, limits) < limits.vettedSuccessMin) this.loseVetting()
-    } else if (this.observedSinceNew >= limits.vettingObservations) {
+    } else if (this.returnLeftMs === 0 && this.observedSinceNew >= limits.vettingObservations) {
       this.isVetted = (this.evidence.rate ?? 0) >= limits.vettingSuccessMin
     }
   }

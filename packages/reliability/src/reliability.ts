@@ -126,6 +126,10 @@ export class Reliability implements ReliabilityCore {
     this.#cohort.move(record, nowMs)
   }
 
+  receivedBad(peer: PeerKey, nowMs: number): void {
+    this.#known(peer, nowMs).counts.badBlocks += 1
+  }
+
   duplicated(peer: PeerKey, bytes: number): void {
     const counts = this.#records.get(peer)?.counts
     if (counts === undefined) return
@@ -206,10 +210,11 @@ export class Reliability implements ReliabilityCore {
   scores(nowMs: number): PeerScore[] {
     const records = [...this.#records.all()]
     const standings = records.map(({ peer }) => this.#standingOf(peer, nowMs))
-    const weights = records.map(({ isConnected, shutOutUntilMs }, at) => {
-      return isConnected && shutOutUntilMs <= nowMs ? (standings[at] as PeerStanding).weight : 0
+    const weighed = records.map(({ isConnected, shutOutUntilMs }, at) => {
+      const { weight, isVetted } = standings[at] as PeerStanding
+      return { weight: isConnected && shutOutUntilMs <= nowMs ? weight : 0, isVetted }
     })
-    const shares = sharesOf(weights)
+    const shares = sharesOf(weighed, this.limits.newcomerShareMax)
     const scores = records.map((record, at) => this.#view(record, standings[at] as PeerStanding, shares[at] as number, nowMs))
     return scores.sort((a, b) => b.score - a.score || (a.peer < b.peer ? -1 : 1))
   }
@@ -307,6 +312,7 @@ export class Reliability implements ReliabilityCore {
       score,
       share,
       shutOutMs: Math.max(0, record.shutOutUntilMs - nowMs),
+      returnLeftMs: record.returnLeftAt(nowMs),
       success24h: part(day.successes, day.observations),
       success30d: part(month.successes, month.observations),
       uptime24h: part(day.timeMs + uncountedMs, Math.min(this.#own.day.timeMs + ownMs, sinceFirstMs)),

@@ -86,8 +86,9 @@ function shutOutUntil(wallMs: number, calendar: Calendar, nowMs: number, { shutO
 
 function readCounts(value: unknown): PeerCounts | undefined {
   if (!isObject<PeerCounts>(value)) return undefined
-  if (!countNames.every((name) => isCount(value[name]))) return undefined
-  const counts = value as PeerCounts
+  // Bad blocks were not counted always.
+  const counts = { badBlocks: 0, ...value } as PeerCounts
+  if (!countNames.every((name) => isCount(counts[name]))) return undefined
   if (counts.successful > counts.attempted || counts.rewardable > counts.successful) return undefined
   return Object.fromEntries(countNames.map((name) => [name, counts[name]])) as unknown as PeerCounts
 }

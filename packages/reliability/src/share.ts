@@ -9,21 +9,41 @@ export interface Ranks {
 
 /**
  * What a score is worth in the draw (P2, P3, P21), above 0 and at most 100. `percentile` is how Presearch describes its
- * own: the mean of three ranks; the score itself does not matter then.
+ * own: the mean of three ranks; the score itself does not matter then. `rankPart`: what of it a newcomer has, and one on
+ * its way back. `equal` has no such part: all who get wants are alike.
  */
-export function weightOf(map: ShareMap, score: number, ranks: Ranks, scoreMin: number): number {
+export function weightOf(map: ShareMap, score: number, ranks: Ranks, rankPart: number, scoreMin: number): number {
   switch (map) {
     case 'proportional':
       return score
     case 'equal':
       return 100
     case 'percentile':
-      return Math.max(scoreMin, (100 * (ranks.success + ranks.latency + ranks.uptime)) / 3)
+      return Math.max(scoreMin, (rankPart * 100 * (ranks.success + ranks.latency + ranks.uptime)) / 3)
   }
 }
 
-/** Weights as shares of their sum, which are 1 in all; none where all weights are 0. */
-export function sharesOf(weights: readonly number[]): number[] {
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return weights.map((weight) => (sum > 0 ? weight / sum : 0))
+/** What a peer brings to the draw; a weight of 0 where it is not in it. */
+export interface Weighed {
+  readonly weight: number
+  readonly isVetted: boolean
+}
+
+/**
+ * Weights as shares, which are 1 in all; none where all weights are 0. Where somebody vetted is among them, newcomers
+ * together have `newcomerShareMax` at most, each of them by its weight, and those vetted have the rest.
+ */
+export function sharesOf(peers: readonly Weighed[], newcomerShareMax: number): number[] {
+  let [vetted, newcomers] = [0, 0]
+  for (const { weight, isVetted } of peers) {
+    if (isVetted) vetted += weight
+    else newcomers += weight
+  }
+  const all = vetted + newcomers
+  if (all === 0) return peers.map(() => 0)
+  const newShare = vetted === 0 ? 1 : Math.min(newcomerShareMax, newcomers / all)
+  return peers.map(({ weight, isVetted }) => {
+    if (weight === 0) return 0
+    return isVetted ? ((1 - newShare) * weight) / vetted : (newShare * weight) / newcomers
+  })
 }

@@ -5,8 +5,8 @@ import { weightOf, type Ranks } from './share.ts'
 import type { PeerStanding } from './types.ts'
 import type { Windows } from './windows.ts'
 
-/** The least part of its weight that a peer has on its way back, and while it is shut out, when nobody should look at it. */
-const returnPartMin = 0.01
+/** What of the least score a peer weighs while it is shut out, when nobody should look at it. */
+const shutOutPart = 0.01
 
 /**
  * The part of the time that a peer was connected: mean of 24 hours and 30 days, of the time that we ran ourselves since
@@ -31,17 +31,22 @@ export function standingOf(
   limits: ReliabilityLimits
 ): PeerStanding {
   const { isVetted, shutOutUntilMs, returnLeftMs } = record
-  if (shutOutUntilMs > nowMs) return { score: 0, weight: limits.scoreMin * returnPartMin, isVetted: false, shutOutUntilMs }
+  if (shutOutUntilMs > nowMs) return { score: 0, weight: limits.scoreMin * shutOutPart, isVetted: false, shutOutUntilMs }
   const success = successOf(record.windows.day, record.windows.month, record.evidence, cohort, limits)
   let score = scoreOf(success, record.latency?.medianMs, uptime, cohort, limits)
-  let weight = weightOf(share, score, ranks, limits.scoreMin)
+  // Of ranks, which know no score, the same is taken away.
+  let rankPart = 1
   if (!isVetted && cohort.vettedSuccess !== undefined) {
-    const scoreMax = newcomerScoreMax(cohort.vettedSuccess, limits)
-    if (share === 'percentile') weight *= limits.newcomerScorePart
-    score = Math.min(score, scoreMax)
-    if (share === 'proportional') weight = score
+    rankPart = limits.newcomerScorePart
+    score = Math.min(score, newcomerScoreMax(cohort.vettedSuccess, limits))
   }
-  if (returnLeftMs > 0) weight *= Math.max(returnPartMin, 1 - returnLeftMs / limits.returnMs)
+  // After a hard failure it is the score that comes back, so that the share is as the score in this time too (P2).
+  if (returnLeftMs > 0) {
+    const returnedPart = Math.max(0, 1 - returnLeftMs / limits.returnMs)
+    rankPart *= returnedPart
+    score = Math.max(limits.scoreMin, score * returnedPart)
+  }
+  const weight = weightOf(share, score, ranks, rankPart, limits.scoreMin)
   return { score, weight, isVetted, shutOutUntilMs: Number.NEGATIVE_INFINITY }
 }
 

@@ -70,6 +70,8 @@ export interface ReliabilityCore {
   settled(turn: Turn, outcome: Outcome, nowMs: number, delivery?: Delivery): void
   /** Nobody waits for this block any more: it came, or was dropped. Its credit is settled once its turns are. */
   ended(key: BlockKey, nowMs: number): void
+  /** The peer sent a block that nobody asked for: wrong bytes look like that too. */
+  receivedBad(peer: PeerKey, nowMs: number): void
   /** The peer sent blocks that nobody asked for, once too often: 24 h without wants. */
   failedHard(peer: PeerKey, nowMs: number): void
   /** A block came once more. */

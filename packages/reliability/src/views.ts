@@ -48,6 +48,8 @@ export interface PeerCounts {
   readonly refused: number
   readonly duplicateBlocks: number
   readonly duplicateBytes: number
+  /** Blocks that were not what was asked of it: wrong bytes, or what nobody wanted. */
+  readonly badBlocks: number
   /** Times that it was shut out for blocks that nobody had asked for. */
   readonly hardFailures: number
 }
@@ -59,10 +61,12 @@ export interface PeerScore {
   readonly isVetted: boolean
   /** 0 to 100; 0 while shut out. */
   readonly score: number
-  /** Its part of the primary picks among those connected, all else being equal; 0 to 1, and 1 over all. */
+  /** Its part of the primary picks among those connected, all else being equal and while those vetted have space; 0 to 1, and 1 over all. */
   readonly share: number
   /** How long it will be shut out yet, in milliseconds; 0 where it is not. */
   readonly shutOutMs: number
+  /** Connected time until its score is its own again after a hard failure, in milliseconds; 0 where it is. */
+  readonly returnLeftMs: number
   /** Part of the observations that were successes; undefined where there was none. */
   readonly success24h: number | undefined
   readonly success30d: number | undefined

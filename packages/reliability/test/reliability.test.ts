@@ -20,6 +20,7 @@ describe('observations of a peer', () => {
     scene.turns('a', 'refused', 1)
     scene.core.duplicated(peerNamed('a'), 300)
     scene.core.duplicated(peerNamed('a'), 200)
+    for (let block = 0; block < 3; block++) scene.core.receivedBad(peerNamed('a'), scene.nowMs)
     expect(scene.core.scores(scene.nowMs)[0]?.counts).toMatchObject({
       attempted: 21,
       successful: 7,
@@ -36,6 +37,7 @@ describe('observations of a peer', () => {
       late: 0,
       duplicateBlocks: 2,
       duplicateBytes: 500,
+      badBlocks: 3,
       hardFailures: 0
     })
   })

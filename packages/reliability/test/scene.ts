@@ -73,6 +73,10 @@ export class Scene {
     return this.core.standing(peerNamed(name), this.nowMs).isVetted
   }
 
+  returnLeftMs(name: string | number): number | undefined {
+    return this.core.scores(this.nowMs).find(({ peer }) => peer === peerNamed(name))?.returnLeftMs
+  }
+
   shutOutUntilMs(name: string | number): number {
     return this.core.standing(peerNamed(name), this.nowMs).shutOutUntilMs
   }

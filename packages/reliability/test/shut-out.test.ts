@@ -31,28 +31,89 @@ describe('a hard failure', () => {
     expect(scene.score('a')).toBe(0)
     scene.nowMs = untilMs
     expect(scene.shutOutUntilMs('a')).toBe(Number.NEGATIVE_INFINITY)
-    // It is a newcomer again, with half of what the median of those vetted has.
-    expect(scene.score('a')).toBe(50)
+    // It is a newcomer again, and its score has yet to come back.
+    expect(scene.score('a')).toBe(1)
   })
 
-  it('lets its weight come back over seven days of connected time', () => {
+  it('[P2] lets its score come back over seven days of connected time, and its weight with it', () => {
     const scene = provenPair()
     scene.core.failedHard(peerNamed('a'), scene.nowMs)
     scene.pass(dayMs)
     scene.turns('a', 'success', 1000, 0)
     scene.turns('b', 'success', 1000, 0)
     scene.pass()
-    expect(scene.score('a')).toBe(100)
-    expect(scene.weight('a')).toBeCloseTo(1, 9)
+    const both = (): number[] => [scene.score('a'), scene.weight('a')]
+    // A newcomer's half of 100, of which nothing has come back yet.
+    expect(both()).toEqual([1, 1])
     scene.pass(3.5 * dayMs)
-    expect(scene.weight('a') / scene.score('a')).toBeCloseTo(0.5, 4)
+    expect(scene.score('a')).toBeCloseTo(25, 2)
+    expect(scene.weight('a')).toBe(scene.score('a'))
     // What it is away does not count.
     scene.disconnect('a')
     scene.pass(10 * dayMs)
     scene.connect('a')
-    expect(scene.weight('a') / scene.score('a')).toBeCloseTo(0.5, 4)
-    scene.pass(4 * dayMs)
-    expect(scene.weight('a')).toBe(scene.score('a'))
+    expect(scene.returnLeftMs('a')).toBe(3.5 * dayMs - 1000)
+    scene.turns('a', 'success', 100, 0)
+    scene.turns('b', 'success', 100, 0)
+    scene.pass(3.5 * dayMs - 2000)
+    expect(scene.isVetted('a')).toBe(false)
+    scene.pass(60_000)
+    expect(scene.score('a')).toBeGreaterThan(40)
+    scene.turns('a', 'success', 1, 0)
+    scene.pass()
+    expect(scene.isVetted('a')).toBe(true)
+    expect(scene.returnLeftMs('a')).toBe(0)
+    expect(scene.score('a')).toBeGreaterThan(80)
+  })
+
+  it('[C4] vets nobody on the way back, so that a restart in it changes nothing', () => {
+    const scene = provenPair()
+    scene.core.failedHard(peerNamed('a'), scene.nowMs)
+    scene.pass(dayMs)
+    scene.turns('a', 'success', 200, 0)
+    scene.pass(hourMs)
+    const before = scene.core.standing(peerNamed('a'), scene.nowMs)
+    expect(before.isVetted).toBe(false)
+    const remembered = JSON.parse(JSON.stringify(scene.core.remember(scene.nowMs))) as unknown
+    const after = new Scene({ remembered, wallMs: wallMs + scene.nowMs, nowMs: 0 })
+    after.connect('a', 'b')
+    after.pass()
+    expect(after.core.standing(peerNamed('a'), after.nowMs)).toMatchObject({ isVetted: false, score: expect.closeTo(before.score, 3) })
+  })
+
+  it('[P2] leaves shares as scores are on the way back: no higher score has a smaller share among newcomers', () => {
+    const scene = provenPair()
+    scene.connect('poor')
+    scene.turns('poor', 'success', 10)
+    scene.turns('poor', 'timeout', 4)
+    scene.core.failedHard(peerNamed('a'), scene.nowMs)
+    scene.pass(dayMs + hourMs)
+    scene.turns('a', 'success', 100, 20)
+    for (let day = 0; day < 9; day++) {
+      scene.pass(dayMs)
+      for (const name of ['a', 'b', 'poor']) scene.score(name)
+      const scores = scene.core.scores(scene.nowMs).filter(({ isVetted }) => !isVetted)
+      expect(scores.length).toBeGreaterThan(0)
+      const shares = scores.map(({ share }) => share)
+      expect(shares).toEqual([...shares].sort((one, other) => other - one))
+    }
+  })
+
+  it('[P21] comes back in the mode of percentiles too, and at once in that of equal shares', () => {
+    for (const [share, part] of [
+      ['percentile', 0.25],
+      ['equal', 1]
+    ] as const) {
+      const scene = new Scene({ share })
+      scene.connect('a', 'b')
+      for (const name of ['a', 'b']) scene.turns(name, 'success', 100, 0)
+      scene.core.failedHard(peerNamed('a'), scene.nowMs)
+      scene.pass(dayMs)
+      scene.score('a')
+      scene.pass(3.5 * dayMs)
+      // Of a newcomer's half in ranks half has come back.
+      expect(scene.weight('a') / scene.weight('b')).toBeCloseTo(part, 2)
+    }
   })
 
   it('takes back what the peer has of vetting, and begins anew with each further one', () => {
@@ -87,8 +148,8 @@ describe('a hard failure over a restart', () => {
     expect(scene.shutOutUntilMs('a')).toBe(5000 + 23 * hourMs)
     scene.connect('a', 'b')
     scene.nowMs = 5000 + 23 * hourMs
-    expect(scene.score('a')).toBe(50)
-    expect(scene.weight('a')).toBe(0.5)
+    expect(scene.score('a')).toBe(1)
+    expect(scene.weight('a')).toBe(1)
   })
 
   it.each([

@@ -78,8 +78,14 @@ function accountLine({ period, attempted, successful, rewardable, primaryTurns, 
   return `in ${period}  ${asked}, ${successful} in time, ${rewardable} credits (${rescued} of them as a backup)`
 }
 
+function standingOf({ shutOutMs, returnLeftMs, isVetted }: PeerScore): string {
+  if (shutOutMs > 0) return `shut out for ${formatSeconds(shutOutMs / 1000)}`
+  if (returnLeftMs > 0) return `on its way back for ${formatSeconds(returnLeftMs / 1000)} more`
+  return isVetted ? 'vetted' : 'new'
+}
+
 function scoreLines(score: PeerScore): string[] {
-  const standing = score.shutOutMs > 0 ? `shut out for ${formatSeconds(score.shutOutMs / 1000)}` : score.isVetted ? 'vetted' : 'new'
+  const standing = standingOf(score)
   const { counts } = score
   return [
     `score       ${score.score.toFixed(1)} %, ${standing}`,
@@ -88,7 +94,7 @@ function scoreLines(score: PeerScore): string[] {
     `connected   ${formatPart(score.uptime24h)} of 24 h, ${formatPart(score.uptime30d)} of 30 d`,
     `latency     ${formatMs(score.latencyP50Ms)} (half of them), ${formatMs(score.latencyP95Ms)} (95 %)`,
     `ever        ${counts.attempted} asked (${counts.primaryTurns} first, ${counts.backupTurns} as a backup), ${counts.successful} in time, ` +
-      `${counts.rewardable} credits; ${counts.timeouts} late, ${counts.silences} silent, ${counts.resets} broken off, ${counts.brokenHaves} taken back`
+      `${counts.rewardable} credits; ${counts.timeouts} late, ${counts.silences} silent, ${counts.resets} broken off, ${counts.brokenHaves} taken back, ${counts.badBlocks} not asked for`
   ]
 }
 

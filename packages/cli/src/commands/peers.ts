@@ -60,11 +60,13 @@ function shortId(peer: string): string {
   return peer.length > 14 ? `${peer.slice(0, 4)}…${peer.slice(-8)}` : peer
 }
 
-function remark({ shutOutMs, isConnected, isVetted }: PeerScore): string {
+function remark({ shutOutMs, returnLeftMs, isConnected, isVetted }: PeerScore): string {
+  const isReturning = shutOutMs === 0 && returnLeftMs > 0
   const words = [
     ...(shutOutMs > 0 ? [`shut out for ${formatSeconds(shutOutMs / 1000)}`] : []),
+    ...(isReturning ? [`on its way back for ${formatSeconds(returnLeftMs / 1000)}`] : []),
     ...(isConnected ? [] : ['not connected']),
-    ...(isVetted || shutOutMs > 0 ? [] : ['new'])
+    ...(isVetted || isReturning || shutOutMs > 0 ? [] : ['new'])
   ]
   return words.join(', ')
 }

@@ -4,6 +4,8 @@ import type { OwnAccount, OwnReceipt, OwnReceiptTurn, ScoreStatement } from './t
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** What those who sign did not tell always. */
+const later = { returnLeftMs: 0, badBlocks: 0 }
 const roles = ['primary', 'backup'] as const
 const rates = ['success24h', 'success30d', 'uptime24h', 'uptime30d', 'latencyP50Ms', 'latencyP95Ms'] as const
 const counted = ['attempted', 'successful', 'rewardable', 'primaryTurns', 'backupTurns', 'rescued'] as const
@@ -26,7 +28,7 @@ export function statementOf(value: unknown): ScoreStatement {
 
 function scoreOf(value: unknown): PeerScore {
   const fields = objectAt(value, 'score')
-  const counts = objectAt(fields['counts'], 'counts')
+  const counts = { ...later, ...objectAt(fields['counts'], 'counts') }
   const known = rates.filter((name) => fields[name] !== undefined).map((name) => [name, numberAt(fields, name)])
   return {
     peer: peerKey(textAt(fields, 'peer')),
@@ -35,6 +37,7 @@ function scoreOf(value: unknown): PeerScore {
     score: numberAt(fields, 'score'),
     share: numberAt(fields, 'share'),
     shutOutMs: numberAt(fields, 'shutOutMs'),
+    returnLeftMs: numberAt({ ...later, ...fields }, 'returnLeftMs'),
     failChance: numberAt(fields, 'failChance'),
     inFlight: countAt(fields, 'inFlight'),
     success24h: undefined,

@@ -10,6 +10,7 @@ export function aScore(peer: string): PeerScore {
     score: 81.5,
     share: 0.25,
     shutOutMs: 0,
+    returnLeftMs: 0,
     success24h: 0.99,
     success30d: 0.97,
     uptime24h: 1,
@@ -34,6 +35,7 @@ export function aScore(peer: string): PeerScore {
       refused: 0,
       duplicateBlocks: 1,
       duplicateBytes: 1024,
+      badBlocks: 2,
       hardFailures: 0
     }
   }

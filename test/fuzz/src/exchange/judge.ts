@@ -84,6 +84,10 @@ export class Judge implements ReliabilityCore {
     this.#inner?.ended(key, nowMs)
   }
 
+  receivedBad(peer: PeerKey, nowMs: number): void {
+    this.#inner?.receivedBad(peer, nowMs)
+  }
+
   failedHard(peer: PeerKey, nowMs: number): void {
     this.#inner?.failedHard(peer, nowMs)
   }

@@ -90,6 +90,10 @@ export class Judge implements ReliabilityCore {
     for (const peer of asked) this.#count(peer)
   }
 
+  receivedBad(peer: PeerKey, nowMs: number): void {
+    this.#layer.receivedBad(peer, nowMs)
+  }
+
   failedHard(peer: PeerKey, nowMs: number): void {
     this.#layer.failedHard(peer, nowMs)
   }
@@ -188,15 +192,17 @@ export class Judge implements ReliabilityCore {
   #look(): void {
     const scores = this.#layer.scores(this.#nowMs)
     let sum = 0
-    let above = Number.POSITIVE_INFINITY
-    for (const { peer, isConnected, score, share, shutOutMs } of scores) {
+    // Newcomers have a part of their own, so a score is compared with those of its kind.
+    const above = new Map<boolean, number>()
+    for (const { peer, isConnected, isVetted, score, share, shutOutMs } of scores) {
       if (!isConnected || shutOutMs > 0) continue
-      if (share > above + roundingMax)
-        this.#broken('shares', `${peer} of score ${score} has a share of ${share}, and a higher score one of ${above}`)
-      above = share
+      const before = above.get(isVetted)
+      if (before !== undefined && share > before + roundingMax)
+        this.#broken('shares', `${peer} of score ${score} has a share of ${share}, and a higher score one of ${before}`)
+      above.set(isVetted, share)
       sum += share
     }
-    if (above !== Number.POSITIVE_INFINITY && Math.abs(sum - 1) > roundingMax) this.#broken('shares', `shares sum to ${sum}`)
+    if (above.size > 0 && Math.abs(sum - 1) > roundingMax) this.#broken('shares', `shares sum to ${sum}`)
   }
 
   #broken(rule: Rule, message: string): void {
