@@ -32,6 +32,10 @@ function restart(scene: Scene, laterMs = 0): Scene {
   return new Scene({ remembered: overJson(scene.core.remember(scene.nowMs)), wallMs: wallMs + scene.nowMs + laterMs, nowMs: 777 })
 }
 
+function badBlocks({ core, nowMs }: Scene): number | undefined {
+  return core.scores(nowMs).find(({ peer }) => peer === peerNamed('corrupt'))?.counts.badBlocks
+}
+
 const names = ['good', 'silent', 'slow', 'corrupt']
 
 describe('what is remembered', () => {
@@ -53,6 +57,17 @@ describe('what is remembered', () => {
     const first = livedScene().core.remember(livedScene().nowMs)
     const core = new Reliability({ remembered: overJson(first), wallMs: wallMs + livedScene().nowMs, nowMs: 0 })
     expect(core.remember(0)).toEqual(first)
+  })
+
+  it('of a run that counted no bad blocks yet is taken, with none of them', () => {
+    const scene = livedScene()
+    scene.core.receivedBad(peerNamed('corrupt'), scene.nowMs)
+    expect(badBlocks(restart(scene))).toBe(1)
+    const old = overJson(scene.core.remember(scene.nowMs)) as { peers: { counts: { badBlocks?: number } }[] }
+    for (const { counts } of old.peers) delete counts.badBlocks
+    const after = new Scene({ remembered: old, wallMs: wallMs + scene.nowMs, nowMs: 777 })
+    expect(after.core.recalled).toEqual({ peers: 4, rejected: 0, problem: undefined })
+    expect(badBlocks(after)).toBe(0)
   })
 
   it('leaves out who showed nothing', () => {

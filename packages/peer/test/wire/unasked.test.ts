@@ -43,7 +43,7 @@ describe('blocks that nobody asked for', () => {
     expect(peer.stat().fetch.blocks).toBe(0)
     for (const { cid } of [cancelled, ...pushed]) expect(await peer.has(cid)).toBe(false)
     const [score] = peer.scores()
-    expect(score).toMatchObject({ peer: pusher.id, score: 0, share: 0, counts: { hardFailures: 1 } })
+    expect(score).toMatchObject({ peer: pusher.id, score: 0, share: 0, counts: { badBlocks: 1000, hardFailures: 1 } })
     expect(score?.shutOutMs).toBeGreaterThan(23.9 * 3_600_000)
   })
 
