@@ -2,6 +2,7 @@ import { generateKeyPair } from '@libp2p/crypto/keys'
 import type { PrivateKey } from '@libp2p/interface'
 import { defaultLogger } from '@libp2p/logger'
 import { InvalidParametersError } from '@shardswap/interface'
+import type { ShareMap } from '@shardswap/reliability'
 import { createNode } from './libp2p-node.ts'
 import { peerLimits } from './limits.ts'
 import { MemoryStore } from './memory-store.ts'
@@ -10,14 +11,19 @@ import { ShardswapPeer } from './peer.ts'
 import { PeerRecords } from './reliability/peer-records.ts'
 import type { Peer, PeerInit } from './types.ts'
 
+const shareMaps: readonly ShareMap[] = ['proportional', 'equal', 'percentile']
+
 /**
  * A peer that fetches and serves blocks over Bitswap, started unless `start` is
  * false. What it knew of others comes back from the datastore, which must be open.
- * Errors: InvalidParametersError for limits that cannot work, or a private key that is
+ * Errors: InvalidParametersError for limits that cannot work, a map from score to share that there is not, or a private key that is
  * not the given node's; what libp2p says where an address cannot be listened on.
  */
 export async function createPeer(init: PeerInit = {}): Promise<Peer> {
   const limits = peerLimits(init.limits)
+  if (init.share !== undefined && !shareMaps.includes(init.share)) {
+    throw new InvalidParametersError(`share must be one of ${shareMaps.join(', ')}, not ${String(init.share)}`)
+  }
   const privateKey = await keyOf(init)
   const libp2p = init.libp2p ?? (await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }))
   const log = (init.logger ?? defaultLogger()).forComponent('shardswap:peer')
