@@ -22,7 +22,7 @@ const shareMaps: readonly ShareMap[] = ['proportional', 'equal', 'percentile']
 export async function createPeer(init: PeerInit = {}): Promise<Peer> {
   const limits = peerLimits(init.limits)
   if (init.share !== undefined && !shareMaps.includes(init.share)) {
-    throw new InvalidParametersError(`share must be one of ${shareMaps.join(', ')}, not ${String(init.share)}`)
+    throw new InvalidParametersError(`share must be one of ${shareMaps.join(', ')}, not ${JSON.stringify(init.share)}`)
   }
   const privateKey = await keyOf(init)
   const libp2p = init.libp2p ?? (await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }))

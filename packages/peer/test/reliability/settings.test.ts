@@ -57,7 +57,7 @@ it('limits that cannot work are refused, by their names', async () => {
   onTestFinished(async () => await peers.stop())
   await expect(peers.create({ share: 'fair' as 'equal' })).rejects.toMatchObject({
     code: 'ERR_INVALID_PARAMETERS',
-    message: expect.stringContaining('proportional, equal, percentile, not fair') as string
+    message: expect.stringContaining('proportional, equal, percentile, not "fair"') as string
   })
   await expect(peers.create({ budgetLimits: { backupShare: 2 } })).rejects.toThrow('backupShare')
   await expect(peers.create({ accountLimits: { periodsMax: 0 } })).rejects.toThrow('periodsMax')
