@@ -11,6 +11,8 @@ const lookAgainMinMs = 10
 /** With so many bytes to come, a block's own included, a peer may pause so long: that is a scheduler's turn or two, at either end. */
 const bulkBytes = 256 * 1024
 const pauseMinMs = 200
+/** What is taken for the chance that a want-block fails that is late. */
+const lateFailChance = 0.5
 /** The same for all: nothing is to be hidden by these numbers, they only must not come from the die of the primary picks. */
 const dieSeed = 0x9e3779b9
 
@@ -44,8 +46,11 @@ export class Backups {
     const { wanted, owner, role, bytes } = copy
     if (role === 'backup' || owner === undefined || wanted.inFlight !== 1 || wanted.members.size === 0) return undefined
     if (this.#inFlight.backups >= this.#inFlightMax) return undefined
-    if (!this.#reliability.takeBackup(reason, this.#risk(copy, reason, nowMs), nowMs)) return undefined
-    const isFit = (peer: PeerView): boolean => this.#isFit(wanted, peer as PeerQueue, bytes, nowMs)
+    const risk = this.#risk(copy, reason, nowMs)
+    if (!this.#reliability.takeBackup(reason, risk, nowMs)) return undefined
+    // What is late already is as likely to fail as not, however good its peer was.
+    const failChance = reason === 'proactive' ? risk : Math.max(risk, lateFailChance)
+    const isFit = (peer: PeerView): boolean => this.#isFit(wanted, peer as PeerQueue, bytes, failChance, nowMs)
     const peer = owner.session.backupFor(wanted, isFit, this.#random)
     if (peer === undefined) this.#reliability.returnBackup()
     return peer
@@ -57,11 +62,11 @@ export class Backups {
     return Math.min(failChance, this.#reliability.failChance(peer.key, { presence: 1, quietMs: this.#hearing.quietMs(peer, nowMs) }))
   }
 
-  /** It has space that nobody waits for, and is neither asked for the block already nor at rest for it. */
-  #isFit(wanted: Wanted, queue: PeerQueue, bytes: number, nowMs: number): boolean {
+  /** It is better than the primary, has space that nobody waits for, and is neither asked for the block already nor at rest for it. */
+  #isFit(wanted: Wanted, queue: PeerQueue, bytes: number, failChance: number, nowMs: number): boolean {
     const phase = wanted.stances.get(queue.key)?.phase
     if ((phase !== undefined && phase !== 'have' && phase !== 'have-asked') || !queue.isUsable(nowMs)) return false
-    return queue.line.size === 0 && queue.fits(bytes) && this.#reliability.isFitForBackup(queue.key)
+    return queue.line.size === 0 && queue.fits(bytes) && this.#reliability.isFitForBackup(queue.key, failChance)
   }
 
   /**

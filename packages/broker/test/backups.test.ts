@@ -78,6 +78,34 @@ describe('backups', () => {
     for (const risk of risks) expect(risk).toBeCloseTo(0.1)
   })
 
+  it('[P5] asks one at once only who is likelier to deliver than the primary', () => {
+    const asked: [string, number][] = []
+    const { broker } = known({
+      failChance: () => 0.3,
+      takeBackup: (reason) => reason === 'proactive',
+      isFitForBackup: (peer, failChance) => asked.push([peer, failChance]) < 0
+    })
+    want(broker, 1, 2, 100)
+    expect(blocks(broker.decide(100))).toHaveLength(1)
+    expect(asked.length).toBeGreaterThan(0)
+    for (const [, failChance] of asked) expect(failChance).toBe(0.3)
+  })
+
+  it('[P5] takes what is late for as likely to fail as not, however good its peer is', () => {
+    const asked: number[] = []
+    const { broker } = known({
+      failChance: () => 0.01,
+      lateAfterMs: () => 25,
+      takeBackup: (reason) => reason !== 'proactive',
+      isFitForBackup: (_peer, failChance) => asked.push(failChance) < 0
+    })
+    want(broker, 1, 20, 100)
+    broker.decide(100)
+    broker.tick(126)
+    expect(asked.length).toBeGreaterThan(0)
+    for (const failChance of asked) expect(failChance).toBe(0.5)
+  })
+
   it('[C5] gives the token back where nobody is fit to be asked', () => {
     let tokens = 3
     const { broker } = known({

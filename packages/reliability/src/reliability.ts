@@ -190,7 +190,8 @@ export class Reliability implements ReliabilityCore {
     this.#budget.giveBack()
   }
 
-  isFitForBackup(peer: PeerKey): boolean {
+  isFitForBackup(peer: PeerKey, failChance: number): boolean {
+    if (this.failChance(peer, surely) >= failChance) return false
     const record = this.#records.get(peer)
     if (record === undefined) return this.#cohort.figures.vettedSuccess === undefined
     return record.isConnected && isFit(this.#standingOf(peer, this.#nowMs), this.#cohort.figures, this.limits)

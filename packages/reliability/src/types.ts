@@ -95,6 +95,9 @@ export interface ReliabilityCore {
   takeBackup(reason: BackupReason, failChance: number, nowMs: number): boolean
   /** The token goes back: nobody was there to be the backup. */
   returnBackup(): void
-  /** Of two who could be the backup, the less loaded one: by (in flight + 1) × latency. Whether a peer is good enough to be one. */
-  isFitForBackup(peer: PeerKey): boolean
+  /**
+   * Whether a peer is good enough to be the backup of one that fails with this chance, 0 to 1: less likely to fail than
+   * that one (P5), and not far behind those who are vetted.
+   */
+  isFitForBackup(peer: PeerKey, failChance: number): boolean
 }

@@ -1,7 +1,7 @@
 import type { Random } from '@shardswap/interface'
 import type { Candidate } from './candidate.ts'
 import type { Candidates } from './candidates.ts'
-import type { BlockView, PeerView } from './views.ts'
+import type { BlockView, PeerView, Stance } from './views.ts'
 
 /** Draws for the two of whom the less loaded one is asked. */
 const drawsMax = 12
@@ -23,7 +23,15 @@ export function chooseBackup(
     if (candidate === undefined || found.includes(candidate.peer) || !candidates.isOpen(candidate)) return
     if (isFit(candidate.peer)) found.push(candidate.peer)
   }
-  for (const { phase, peer } of block.stances.values()) if (phase === 'have' && found.length < 2) consider(candidates.get(peer.key))
+  // Whoever said HAVE first must not be the backup of all.
+  const promised = Array.from(block.stances.values()).filter(({ phase }) => phase === 'have')
+  for (let draws = 0; draws < drawsMax && found.length < 2; draws++) {
+    const at = draws + Math.floor(random.next() * (promised.length - draws))
+    const stance = promised[at]
+    if (stance === undefined) break
+    promised[at] = promised[draws] as Stance
+    consider(candidates.get(stance.peer.key))
+  }
   if (found.length === 0) {
     for (let draws = 0; draws < drawsMax && found.length < 2; draws++) {
       const candidate = candidates.sample(random.next())

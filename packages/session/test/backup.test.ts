@@ -36,4 +36,36 @@ describe('the choice of a backup', () => {
     for (let seed = 1; seed < 50; seed++) expect(chooseBackup(candidates, of, blockBytes, isFit, seeded(seed))).toBe(promised)
     expect(chooseBackup(candidates, of, blockBytes, () => false, seeded(1))).toBeUndefined()
   })
+
+  it('[C5] draws the two among all that said HAVE, whoever said it first', () => {
+    const candidates = new Candidates(limits, seeded(1))
+    const of = block(1)
+    const promised = [1, 2, 3, 4].map((each) => peer(`${each}`, { latencyMs: each }))
+    for (const each of promised) {
+      candidates.add(each, 1)
+      stand(of, each, 'have')
+    }
+    const chosen = [0, 0, 0, 0]
+    for (let seed = 1; seed <= 600; seed++) {
+      const backup = chooseBackup(candidates, of, blockBytes, anybody, seeded(seed * 7919))
+      const at = promised.findIndex((each) => each === backup)
+      chosen[at] = (chosen[at] ?? 0) + 1
+    }
+    // The nearest is the better one of half of all six pairs, the second of a third, the third of one.
+    for (const [at, pairs] of [3, 2, 1, 0].entries()) expect(Math.abs((chosen[at] ?? 0) - 100 * pairs)).toBeLessThan(60)
+    expect(chosen[3]).toBe(0)
+  })
+
+  it('[C5] looks at a bounded number of those, with draws of its own', () => {
+    const candidates = new Candidates(limits, seeded(1))
+    const of = block(1)
+    for (let each = 0; each < 100; each++) {
+      const one = peer(`${each}`)
+      candidates.add(one, 1)
+      stand(of, one, 'have')
+    }
+    let looks = 0
+    expect(chooseBackup(candidates, of, blockBytes, () => ++looks < 0, seeded(1))).toBeUndefined()
+    expect(looks).toBeLessThanOrEqual(24)
+  })
 })

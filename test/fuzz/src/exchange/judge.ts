@@ -139,7 +139,7 @@ export class Judge implements ReliabilityCore {
     this.#inner?.returnBackup()
   }
 
-  isFitForBackup(peer: PeerKey): boolean {
-    return this.#inner?.isFitForBackup(peer) ?? chance(this.#random, 80)
+  isFitForBackup(peer: PeerKey, failChance: number): boolean {
+    return this.#inner?.isFitForBackup(peer, failChance) ?? chance(this.#random, 80)
   }
 }

@@ -145,8 +145,8 @@ export class Judge implements ReliabilityCore {
     this.#layer.returnBackup()
   }
 
-  isFitForBackup(peer: PeerKey): boolean {
-    return this.#layer.isFitForBackup(peer)
+  isFitForBackup(peer: PeerKey, failChance: number): boolean {
+    return this.#layer.isFitForBackup(peer, failChance)
   }
 
   /** In what part a peer is asked for a block. */
