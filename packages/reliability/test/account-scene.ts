@@ -3,7 +3,7 @@ import type { BlockKey, PeerKey } from '@shardswap/interface'
 import { Accounts, defaultAccountLimits, readSegment } from '@shardswap/reliability'
 import type { AccountLimits, AccountRow, Receipt } from '@shardswap/reliability'
 
-const noonMs = Date.UTC(2026, 10, 30, 12)
+export const noonMs = Date.UTC(2026, 10, 30, 12)
 
 /** A key as SHA-256 gives: 0x12, 0x20 and 32 bytes, here from a number. */
 export function keyOf(index: number): BlockKey {

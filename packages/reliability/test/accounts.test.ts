@@ -1,9 +1,9 @@
 import { assert } from '@shardswap/interface'
 import type { BlockKey, PeerKey } from '@shardswap/interface'
-import { defaultAccountLimits, isSavedPeriod, verifyAccountLimits } from '@shardswap/reliability'
-import type { Accounts, Outcome } from '@shardswap/reliability'
+import { defaultAccountLimits, isSavedPeriod, Reliability, verifyAccountLimits } from '@shardswap/reliability'
+import type { Accounts, Outcome, PeerCounts, Role } from '@shardswap/reliability'
 import { describe, expect, it } from 'vitest'
-import { accountsWith, keyOf, peerOf, receiptsIn, rowText } from './account-scene.ts'
+import { accountsWith, keyOf, noonMs, peerOf, receiptsIn, rowText } from './account-scene.ts'
 
 const key = keyOf(1)
 const primary = peerOf(1)
@@ -12,12 +12,30 @@ const third = peerOf(3)
 
 type Delivery = 'in time' | 'late' | 'never' | 'wrong bytes'
 
-/** What one peer does, as the broker tells it. Bytes that do not verify name no want: what is told is the silence after HAVE. */
-function deliver(accounts: Accounts, peer: PeerKey, delivery: Delivery): void {
-  if (delivery === 'in time') accounts.settle(key, peer, 'success', 10)
-  else accounts.settle(key, peer, delivery === 'wrong bytes' ? 'silence' : 'timeout', 10)
-  if (delivery === 'late') accounts.settle(key, peer, 'late', 11)
-  if (delivery === 'in time' || delivery === 'late') accounts.end(key, 12)
+/** What else is counted of a peer that does so, with one want-block there, whoever came first. */
+const countsOf = {
+  'in time': { timeouts: 0, silences: 0, late: 0, badBlocks: 0 },
+  late: { timeouts: 1, silences: 0, late: 1, badBlocks: 0 },
+  never: { timeouts: 1, silences: 0, late: 0, badBlocks: 0 },
+  // They name no want: the block is one that nobody asked for, and the want ends in silence after HAVE.
+  'wrong bytes': { timeouts: 0, silences: 1, late: 0, badBlocks: 1 }
+} as const satisfies Record<Delivery, Partial<PeerCounts>>
+
+function isBlock(delivery: Delivery): boolean {
+  return delivery === 'in time' || delivery === 'late'
+}
+
+/** What one peer does, as the broker tells it. `isHere`: the block came from the other one before. */
+function deliver(core: Reliability, peer: PeerKey, role: Role, delivery: Delivery, isHere: boolean): void {
+  const turn = { key, peer, role, failChance: 0.1 }
+  if (delivery === 'in time') core.settled(turn, 'success', 10, { latencyMs: 10, bytes: 1000, queuedBytes: 1000 })
+  else if (delivery === 'wrong bytes') {
+    core.receivedBad(peer, 9)
+    core.settled(turn, 'silence', 10)
+  } else core.settled(turn, 'timeout', 10)
+  if (delivery === 'late') core.settled(turn, 'late', 11)
+  if (isBlock(delivery)) core.ended(key, 12)
+  if (isBlock(delivery) && isHere) core.duplicated(peer, 1000)
 }
 
 // Per peer: attempted, successful, rewardable; primary turns, backup turns; credits earned as a backup.
@@ -64,20 +82,38 @@ const matrix: readonly (readonly [Delivery, Delivery, 'primary' | 'backup', read
 it.each(matrix)(
   '[P6][P8][P9][P10] the primary %s, the backup %s, the %s first',
   (primaryDoes, backupDoes, first, [ofPrimary, ofBackup]) => {
-    const accounts = accountsWith()
-    accounts.turn(key, primary, 'primary', 0)
-    accounts.turn(key, backup, 'backup', 1)
-    if (first === 'primary') deliver(accounts, primary, primaryDoes)
-    deliver(accounts, backup, backupDoes)
-    if (first === 'backup') deliver(accounts, primary, primaryDoes)
-    accounts.end(key, 20)
-    const report = accounts.report(20)
+    const core = new Reliability({ wallMs: noonMs, nowMs: 0 })
+    const does = { primary: primaryDoes, backup: backupDoes }
+    const peers = { primary, backup }
+    for (const role of ['primary', 'backup'] as const) core.asked({ key, peer: peers[role], role, failChance: 0.1 }, 0)
+    const second = first === 'primary' ? 'backup' : 'primary'
+    deliver(core, peers[first], first, does[first], false)
+    deliver(core, peers[second], second, does[second], isBlock(does[first]))
+    core.ended(key, 20)
+    const report = core.accounts.report(20)
     expect(rowText(report?.rows, primary)).toBe(ofPrimary)
     expect(rowText(report?.rows, backup)).toBe(ofBackup)
     expect(report?.wants).toBe(1)
-    expect(accounts.gauges.openWants).toBe(0)
+    expect(core.accounts.gauges.openWants).toBe(0)
+    for (const role of ['primary', 'backup'] as const) {
+      const { attempted, successful, rewardable, primaryTurns, backupTurns, ...others } = countsIn(core, peers[role])
+      const isCopy = role === second && isBlock(does[first]) && isBlock(does[second])
+      // What the peer's own record says is what the accounts say.
+      expect(role === 'primary' ? ofPrimary : ofBackup).toContain(
+        `${attempted} ${successful} ${rewardable}, ${primaryTurns} ${backupTurns}, `
+      )
+      expect(others).toEqual({ ...noOthers, ...countsOf[does[role]], duplicateBlocks: Number(isCopy), duplicateBytes: isCopy ? 1000 : 0 })
+    }
   }
 )
+
+const noOthers = { resets: 0, brokenHaves: 0, denied: 0, withdrawn: 0, refused: 0, hardFailures: 0 }
+
+function countsIn(core: Reliability, peer: PeerKey): PeerCounts {
+  const counts = core.scores(20).find((score) => score.peer === peer)?.counts
+  assert(counts !== undefined, 'the peer was asked')
+  return counts
+}
 
 function settleAll(accounts: Accounts, ...settled: (readonly [PeerKey, Outcome])[]): void {
   for (const [peer, outcome] of settled) accounts.settle(key, peer, outcome, 10)
