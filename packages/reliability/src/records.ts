@@ -13,6 +13,7 @@ const tiers = 4
 export class Records {
   readonly #limits: ReliabilityLimits
   readonly #byPeer = new Map<PeerKey, PeerRecord>()
+  readonly #connected = new Set<PeerRecord>()
   #last: PeerRecord | undefined
   /** Those not connected by class, each in the order in which they left. */
   readonly #idle: readonly Map<PeerKey, PeerRecord>[] = Array.from({ length: tiers }, () => new Map<PeerKey, PeerRecord>())
@@ -35,6 +36,10 @@ export class Records {
     return this.#byPeer.values()
   }
 
+  allConnected(): Iterable<PeerRecord> {
+    return this.#connected
+  }
+
   /** A peer heard of first; it is not connected yet. */
   add(record: PeerRecord): void {
     this.#byPeer.set(record.peer, record)
@@ -43,11 +48,13 @@ export class Records {
   }
 
   connected(record: PeerRecord): void {
+    this.#connected.add(record)
     this.#idle[record.tier]?.delete(record.peer)
     record.tier = -1
   }
 
   disconnected(record: PeerRecord): void {
+    this.#connected.delete(record)
     this.settle(record)
     this.#forget(record)
   }

@@ -14,7 +14,7 @@ import { Cohort } from './cohort.ts'
 import { observationOf, PeerRecord } from './record.ts'
 import { Records } from './records.ts'
 import { fromRemembered, toRemembered } from './remembered.ts'
-import { sharesOf } from './share.ts'
+import { shareIn, sharesOf, type Weighed, type WeightSums, weightSums } from './share.ts'
 import { isFit, standingOf, uptimeOf } from './standing.ts'
 import type { BackupReason, Chances, Delivery, LateReason, Outcome, PeerStanding, ReliabilityCore, Turn } from './types.ts'
 import type { Calibration, PeerCounts, PeerScore, Recalled, ReliabilityInit, RememberedPeers } from './views.ts'
@@ -52,6 +52,9 @@ export class Reliability implements ReliabilityCore {
   /** The standing of peers of which nothing is known. */
   #unknown: PeerStanding | undefined
   #unknownEpoch = -1
+  /** What the connected weigh in all, for the shares of those who ask. */
+  #sums: WeightSums = { vetted: 0, newcomers: 0 }
+  #sumsMs = Number.NEGATIVE_INFINITY
 
   constructor({ limits, accountLimits, budgetLimits, share = 'proportional', wallMs, nowMs, remembered }: ReliabilityInit) {
     assert(Number.isFinite(wallMs) && Number.isFinite(nowMs), 'the time is a number')
@@ -211,13 +214,30 @@ export class Reliability implements ReliabilityCore {
   scores(nowMs: number): PeerScore[] {
     const records = [...this.#records.all()]
     const standings = records.map(({ peer }) => this.#standingOf(peer, nowMs))
-    const weighed = records.map(({ isConnected, shutOutUntilMs }, at) => {
-      const { weight, isVetted } = standings[at] as PeerStanding
-      return { weight: isConnected && shutOutUntilMs <= nowMs ? weight : 0, isVetted }
-    })
+    const weighed = records.map((record, at) => weighedOf(record, standings[at] as PeerStanding, nowMs))
     const shares = sharesOf(weighed, this.limits.newcomerShareMax)
     const scores = records.map((record, at) => this.#view(record, standings[at] as PeerStanding, shares[at] as number, nowMs))
     return scores.sort((a, b) => b.score - a.score || (a.peer < b.peer ? -1 : 1))
+  }
+
+  /**
+   * One peer as `scores` has it, without a look at all the others: what they weigh in all is kept for `cohortRefreshMs`.
+   * Undefined where nothing is remembered of it.
+   */
+  scoreLine(peer: PeerKey, nowMs: number): PeerScore | undefined {
+    const record = this.#records.get(peer)
+    if (record === undefined) return undefined
+    if (nowMs - this.#sumsMs >= this.limits.cohortRefreshMs) {
+      this.#sumsMs = nowMs
+      this.#sums = weightSums(this.#weighConnected(nowMs))
+    }
+    const standing = this.#standingOf(peer, nowMs)
+    const share = shareIn(this.#sums, weighedOf(record, standing, nowMs), this.limits.newcomerShareMax)
+    return this.#view(record, standing, share, nowMs)
+  }
+
+  *#weighConnected(nowMs: number): Generator<Weighed> {
+    for (const record of this.#records.allConnected()) yield weighedOf(record, this.#standingOf(record.peer, nowMs), nowMs)
   }
 
   /** How good the forecasts were. */
@@ -332,6 +352,11 @@ const middleRanks = { success: 0.5, latency: 0.5, uptime: 0.5 }
 const surely: Chances = { presence: 1, quietMs: 0 }
 /** Failure is likelier than success. */
 const doubtfulFailChance = 0.5
+
+/** What a peer weighs in the draw: nothing where it cannot be asked. */
+function weighedOf({ isConnected, shutOutUntilMs }: PeerRecord, { weight, isVetted }: PeerStanding, nowMs: number): Weighed {
+  return { weight: isConnected && shutOutUntilMs <= nowMs ? weight : 0, isVetted }
+}
 
 function part(of: number, all: number): number | undefined {
   return all > 0 ? Math.min(1, of / all) : undefined

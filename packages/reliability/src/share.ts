@@ -29,21 +29,35 @@ export interface Weighed {
   readonly isVetted: boolean
 }
 
-/**
- * Weights as shares, which are 1 in all; none where all weights are 0. Where somebody vetted is among them, newcomers
- * together have `newcomerShareMax` at most, each of them by its weight, and those vetted have the rest.
- */
-export function sharesOf(peers: readonly Weighed[], newcomerShareMax: number): number[] {
+/** Weights in all. */
+export interface WeightSums {
+  readonly vetted: number
+  readonly newcomers: number
+}
+
+export function weightSums(peers: Iterable<Weighed>): WeightSums {
   let [vetted, newcomers] = [0, 0]
   for (const { weight, isVetted } of peers) {
     if (isVetted) vetted += weight
     else newcomers += weight
   }
-  const all = vetted + newcomers
-  if (all === 0) return peers.map(() => 0)
-  const newShare = vetted === 0 ? 1 : Math.min(newcomerShareMax, newcomers / all)
-  return peers.map(({ weight, isVetted }) => {
-    if (weight === 0) return 0
-    return isVetted ? ((1 - newShare) * weight) / vetted : (newShare * weight) / newcomers
-  })
+  return { vetted, newcomers }
+}
+
+/** One peer's share, 0 to 1. Sums that are a little old and lack what it weighs now are taken for its weight alone. */
+export function shareIn(sums: WeightSums, { weight, isVetted }: Weighed, newcomerShareMax: number): number {
+  if (weight === 0) return 0
+  const vetted = isVetted ? Math.max(sums.vetted, weight) : sums.vetted
+  const newcomers = isVetted ? sums.newcomers : Math.max(sums.newcomers, weight)
+  const newShare = vetted === 0 ? 1 : Math.min(newcomerShareMax, newcomers / (vetted + newcomers))
+  return isVetted ? ((1 - newShare) * weight) / vetted : (newShare * weight) / newcomers
+}
+
+/**
+ * Weights as shares, which are 1 in all; none where all weights are 0. Where somebody vetted is among them, newcomers
+ * together have `newcomerShareMax` at most, each of them by its weight, and those vetted have the rest.
+ */
+export function sharesOf(peers: readonly Weighed[], newcomerShareMax: number): number[] {
+  const sums = weightSums(peers)
+  return peers.map((peer) => shareIn(sums, peer, newcomerShareMax))
 }

@@ -103,7 +103,7 @@ export class PeerRecords implements LineSource {
   }
 
   async line(peer: PeerKey, period: string | undefined): Promise<OwnLine> {
-    const score = this.scores().find((each) => each.peer === peer)
+    const score = this.core.scoreLine(peer, this.#init.nowMs())
     return { score, ...(await this.#own.of(peer, period)) }
   }
 
