@@ -7,7 +7,7 @@ import { Backups } from './backups.ts'
 import { type Copy, firstOf, type Member, Wanted } from './blocks.ts'
 import { Conduct } from './conduct.ts'
 import { dropCopy, type InFlight, moveCopy } from './copies.ts'
-import { countBlock, countDuplicate, type Counters, newCounters } from './counters.ts'
+import { countBlock, countDuplicate, type Counters, figuresOf, newCounters, recordsOf } from './counters.ts'
 import { Deadlines, unansweredRestMs } from './deadlines.ts'
 import { Hearing } from './hearing.ts'
 import { indifferent } from './indifferent.ts'
@@ -254,6 +254,11 @@ export class Broker implements ExchangeCore {
     this.#sweep(wanted, nowMs)
   }
 
+  holdReading(isHeld: boolean, nowMs: number): void {
+    if (isHeld) this.#hearing.hold(nowMs)
+    else this.#deadlines.standStill(this.#peers.all(), this.#hearing.readOn(nowMs), nowMs)
+  }
+
   putBlock(key: BlockKey, nowMs: number): void {
     const wanted = this.#blocks.get(key)
     if (wanted === undefined) return
@@ -301,6 +306,7 @@ export class Broker implements ExchangeCore {
   }
 
   tick(nowMs: number): Command[] {
+    if (this.#hearing.isHeld) return this.decide(nowMs)
     this.#hearing.wake(nowMs)
     for (const copy of this.#deadlines.due(nowMs)) this.#expire(copy, nowMs)
     if (nowMs >= this.#sessionsLookMs) {
@@ -318,16 +324,15 @@ export class Broker implements ExchangeCore {
 
   wakeAtMs(): number | undefined {
     if (this.#awake.size > 0 || this.#hasMore) return 0
-    const soonest = Math.min(this.#deadlines.nextMs, this.#sessionsLookMs, this.#outbox.dueMs)
+    const times = this.#hearing.isHeld ? Number.POSITIVE_INFINITY : Math.min(this.#deadlines.nextMs, this.#sessionsLookMs)
+    const soonest = Math.min(times, this.#outbox.dueMs)
     this.#hearing.expect(soonest)
     return soonest === Number.POSITIVE_INFINITY ? undefined : soonest
   }
 
   session(id: SessionId): SessionFigures | undefined {
     const member = this.#sessions.get(id)
-    if (member === undefined) return undefined
-    const { potential, wants, inFlight, knownPeers } = member.session.stat()
-    return { potential, wants, inFlight, knownPeers, figures: { ...member.figures } }
+    return member === undefined ? undefined : figuresOf(member)
   }
 
   queues(): readonly QueueFigures[] {
@@ -335,9 +340,7 @@ export class Broker implements ExchangeCore {
   }
 
   gauges(): Gauges {
-    let records = this.#lines.size + this.#outbox.size
-    for (const queue of this.#peers.all()) records += queue.copies.size + queue.outbox.size
-    for (const { session } of this.#sessions.values()) records += session.stat().records
+    const records = this.#lines.size + this.#outbox.size + recordsOf(this.#peers.all(), this.#sessions.values())
     return {
       peers: this.#peers.size,
       sessions: this.#sessions.size,

@@ -1,4 +1,6 @@
-import type { Figures } from './types.ts'
+import type { Member } from './blocks.ts'
+import type { PeerQueue } from './queue.ts'
+import type { Figures, SessionFigures } from './types.ts'
 
 /** Figures, counting. */
 export type Counters = { -readonly [name in keyof Figures]: number }
@@ -29,4 +31,17 @@ export function countDuplicate(counters: Counters | undefined, bytes: number): v
   if (counters === undefined) return
   counters.duplicateBlocks += 1
   counters.duplicateBytes += bytes
+}
+
+/** What is kept of wants at peers and in sessions. */
+export function recordsOf(queues: Iterable<PeerQueue>, members: Iterable<Member>): number {
+  let records = 0
+  for (const queue of queues) records += queue.copies.size + queue.outbox.size
+  for (const { session } of members) records += session.stat().records
+  return records
+}
+
+export function figuresOf({ session, figures }: Member): SessionFigures {
+  const { potential, wants, inFlight, knownPeers } = session.stat()
+  return { potential, wants, inFlight, knownPeers, figures: { ...figures } }
 }

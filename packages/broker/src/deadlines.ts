@@ -1,5 +1,6 @@
 import { Heap } from '@shardswap/interface'
 import type { Copy } from './blocks.ts'
+import type { PeerQueue } from './queue.ts'
 
 /** How soon a want whose deadline stands still is looked at again. */
 const graceMs = 50
@@ -34,6 +35,21 @@ export class Deadlines {
   again(copy: Copy, nowMs: number): void {
     if (copy.deadlineMs <= nowMs) copy.deadlineMs = nowMs + graceMs
     this.watch(copy, nowMs)
+  }
+
+  /** Our own reading was held back from then until now: that time is nobody's, as if every clock had stood still. */
+  standStill(peers: Iterable<PeerQueue>, sinceMs: number, nowMs: number): void {
+    for (const peer of peers) {
+      peer.timing.standStill(sinceMs, nowMs)
+      for (const copy of peer.copies.values()) {
+        if (!isOpen(copy)) continue
+        const heldMs = nowMs - Math.max(copy.sinceMs, sinceMs)
+        copy.sinceMs += heldMs
+        copy.deadlineMs += heldMs
+        copy.lateMs += heldMs
+        this.watch(copy, nowMs)
+      }
+    }
   }
 
   /** Drops stale entries where they are by far the most, so that what ended does not live on until its deadline. */

@@ -6,13 +6,32 @@ const lagMaxMs = 60
 const readWithinMs = 25
 
 /**
- * Whether we hear what peers send. Where our own process was busy, silence says nothing of anybody: their bytes wait
- * to be read.
+ * Whether we hear what peers send. Where our own process was busy, or its reading was held back, silence says nothing of
+ * anybody: their bytes wait to be read.
  */
 export class Hearing {
   #dueMs = Number.POSITIVE_INFINITY
   /** Until then silence is not held against anybody. */
   againAtMs = Number.NEGATIVE_INFINITY
+
+  /** Since when our own reading is held back. */
+  #heldSinceMs: number | undefined
+
+  get isHeld(): boolean {
+    return this.#heldSinceMs !== undefined
+  }
+
+  hold(nowMs: number): void {
+    this.#heldSinceMs ??= nowMs
+  }
+
+  /** Reading goes on. Returns since when it was held back. */
+  readOn(nowMs: number): number {
+    const sinceMs = this.#heldSinceMs ?? nowMs
+    this.#heldSinceMs = undefined
+    this.againAtMs = nowMs + readWithinMs
+    return sinceMs
+  }
 
   /** We are to be woken then; Infinity where nothing is due. */
   expect(wakeMs: number): void {
@@ -26,6 +45,6 @@ export class Hearing {
 
   /** For how long nothing came from the peer, so far as that is held against it. */
   quietMs(queue: PeerQueue, nowMs: number): number {
-    return nowMs < this.againAtMs ? 0 : queue.quietMs(nowMs)
+    return this.isHeld || nowMs < this.againAtMs ? 0 : queue.quietMs(nowMs)
   }
 }

@@ -146,6 +146,15 @@ export class Timing {
     this.#firstBytesMs = undefined
   }
 
+  /** Whatever was noted before `nowMs` moves on by the time since then that was nobody's. */
+  standStill(sinceMs: number, nowMs: number): void {
+    const moved = (atMs: number): number => atMs + nowMs - Math.max(atMs, sinceMs)
+    if (this.lastBytesAtMs !== Number.NEGATIVE_INFINITY) this.lastBytesAtMs = moved(this.lastBytesAtMs)
+    if (this.#fromMs !== undefined) this.#fromMs = moved(this.#fromMs)
+    if (this.#askedMs !== undefined) this.#askedMs = moved(this.#askedMs)
+    if (this.#firstBytesMs !== undefined) this.#firstBytesMs = moved(this.#firstBytesMs)
+  }
+
   /** Nothing is in flight there any more: what was counted since the last sample, and the time to come, say nothing. */
   pause(): void {
     this.#fromMs = undefined

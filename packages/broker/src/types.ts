@@ -126,6 +126,11 @@ export interface ExchangeCore {
 
   /** Bytes arrived, of whole messages or parts of one. */
   receiveBytes(peer: PeerKey, bytes: number, nowMs: number): void
+  /**
+   * Our own reading is held back, since the store is behind, or goes on. What peers sent meanwhile waits unread: deadlines
+   * stand still, and silence is held against nobody.
+   */
+  holdReading(isHeld: boolean, nowMs: number): void
   /** A whole message of so many bytes held nothing that was asked for. */
   receiveTalk(peer: PeerKey, bytes: number): void
   /** A block arrived, verified to have this key. It is no longer wanted afterwards. */

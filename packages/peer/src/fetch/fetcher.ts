@@ -192,6 +192,7 @@ export class Fetcher {
     }
     if (message.blocks.length > 0 || message.presences.length > 0) this.#schedule()
     if (this.#backlogBytes <= this.#limits.storeBacklogBytesMax) return undefined
+    if (this.#backlogWaiters.length === 0) this.#core.holdReading(true, nowMs)
     return new Promise((resolve) => this.#backlogWaiters.push(resolve))
   }
 
@@ -357,7 +358,7 @@ export class Fetcher {
     const finish = (): void => {
       this.#backlogBytes -= bytes.byteLength
       if (this.#backlogBytes > this.#limits.storeBacklogBytesMax / 2) return
-      for (const waiter of this.#backlogWaiters.splice(0)) waiter()
+      if (this.#backlogWaiters.length > 0) this.#readOn()
     }
     stored
       .then(
@@ -366,6 +367,13 @@ export class Fetcher {
       )
       .finally(finish)
       .catch((error: unknown) => this.#ports.log.error('after storing a block - %e', error))
+  }
+
+  /** The store has caught up. */
+  #readOn(): void {
+    this.#core.holdReading(false, this.#ports.nowMs())
+    for (const waiter of this.#backlogWaiters.splice(0)) waiter()
+    this.#schedule()
   }
 
   #logShutOut(peer: PeerKey): void {

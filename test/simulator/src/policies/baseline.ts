@@ -200,6 +200,9 @@ export abstract class Baseline extends Hooks implements ExchangeCore {
     peer.timing.sampleBytes(bytes, peer.inFlight > 0, nowMs)
   }
 
+  /** Stores of the simulator are never behind. */
+  holdReading(): void {}
+
   receiveTalk(key: PeerKey, bytes: number): void {
     this.peers.get(key)?.timing.discount(bytes)
   }
