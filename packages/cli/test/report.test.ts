@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { peerKey } from '@shardswap/interface'
 import { expect, test } from 'vitest'
+import { receiptLine } from '../src/commands/report.ts'
 import { folder, newRepo, ok, run, someBytes, startDaemon } from './command.ts'
 
 interface Row {
@@ -106,4 +108,12 @@ test('what is wrong with a call is told before anything is done', async () => {
   expect(unknown).toMatchObject({ code: 1, stdout: '' })
   expect(unknown.stderr).toContain('no account of a period called "1999-12-31" is known')
   expect(await ok(['report'], { repo })).toMatch(/^\d{4}-\d\d-\d\d \(UTC\): 0 wants, 0 of them credited; 0 receipts\s*$/)
+})
+
+test('a receipt of a time that is none is printed all the same', () => {
+  const turns = [{ peer: peerKey('12D3KooWx'), role: 'primary', outcome: 'success', rank: 1 }] as const
+  const receipt = { multihash: 'Qm1', isContinued: false, turns, credited: 0 }
+  const words = 'Qm1  12D3KooWx primary success (credit)'
+  expect(receiptLine({ ...receipt, closedMs: Date.UTC(2026, 10, 30, 12) })).toBe(`2026-11-30T12:00:00.000Z  ${words}`)
+  for (const closedMs of [2 ** 53 - 1, -(2 ** 53), Number.NaN, Infinity]) expect(receiptLine({ ...receipt, closedMs })).toBe(`–  ${words}`)
 })

@@ -171,14 +171,17 @@ export interface SegmentContent {
   readonly receipts: readonly Receipt[]
 }
 
-/** Reads a segment. Throws MalformedError where its bytes are none. */
+/** What a Date takes, in milliseconds from 1970 either way. */
+const dateMsMax = 8.64e15
+
+/** Reads a segment. Throws MalformedError where its bytes are none, or say what no account ever says. */
 export function readSegment(bytes: Uint8Array): SegmentContent {
   const reader = new ByteReader(bytes)
   const version = reader.byte()
   if (version !== segmentVersion) throw new MalformedError(`receipts of version ${version}, of which nothing is known here`)
   const period = reader.text()
   const sign = reader.byte() === 1 ? -1 : 1
-  const startMs = sign * reader.varint()
+  const startMs = dateMs(sign * reader.varint())
   let lastMs = startMs
   const peers: PeerKey[] = []
   const receipts: Receipt[] = []
@@ -189,14 +192,14 @@ export function readSegment(bytes: Uint8Array): SegmentContent {
       continue
     }
     if (kind !== receiptEntry && kind !== receiptEntry + continuedFlag) throw new MalformedError(`an entry of kind ${kind} among receipts`)
-    lastMs += reader.varint()
+    lastMs = dateMs(lastMs + reader.varint())
     const key = reader.text() as BlockKey
     const creditedAt = reader.varint()
     const turns: ReceiptTurn[] = []
     const count = reader.varint()
     for (let at = 0; at < count; at++) turns.push(readTurn(reader, peers))
-    if (creditedAt > turns.length) throw new MalformedError('a receipt credits a turn that it does not have')
     const credited = creditedAt === 0 ? undefined : creditedAt - 1
+    if (credited !== creditedTurn(turns)) throw new MalformedError('a receipt gives the credit to another turn than its turns do')
     receipts.push({ key, closedMs: lastMs, isContinued: kind !== receiptEntry, turns, credited })
   }
   return { period, startMs, receipts }
@@ -207,5 +210,13 @@ function readTurn(reader: ByteReader, peers: readonly PeerKey[]): ReceiptTurn {
   const code = reader.byte()
   const outcome = turnOutcomes[code & (backupFlag - 1)]
   if (peer === undefined || outcome === undefined) throw new MalformedError('a turn of a peer or an outcome that nobody knows')
-  return { peer, role: (code & backupFlag) === 0 ? 'primary' : 'backup', outcome, rank: code >> rankShift }
+  const rank = code >> rankShift
+  if (rank > 0 !== (outcome === 'success'))
+    throw new MalformedError('a turn with a place among the successes that is none, or without one that is')
+  return { peer, role: (code & backupFlag) === 0 ? 'primary' : 'backup', outcome, rank }
+}
+
+function dateMs(ms: number): number {
+  if (Math.abs(ms) > dateMsMax) throw new MalformedError(`${ms} ms since 1970 are no date`)
+  return ms
 }

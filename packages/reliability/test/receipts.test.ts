@@ -4,6 +4,8 @@ import { Accounts, creditedTurn, defaultAccountLimits, hasTurn, readSegment, rew
 import type { Outcome, Receipt, Role, Segment } from '@shardswap/reliability'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { ByteWriter } from '../src/bytes.ts'
+import { SegmentWriter } from '../src/receipts.ts'
 import { accountsWith, keyOf, peerOf, receiptsIn } from './account-scene.ts'
 
 // Deterministic seeds: a failure is the same on every machine.
@@ -212,11 +214,17 @@ describe('receipts', () => {
   })
 })
 
-/** What reading throws that is no MalformedError. */
+function segmentOf(receipt: Receipt, startMs = 0): Uint8Array {
+  const writer = new SegmentWriter('2026-11-30', startMs, new ByteWriter(1024))
+  writer.add(receipt)
+  return writer.segment().bytes
+}
+
+/** What reading throws that is no MalformedError, or gives that no account says. */
 function faultOf(bytes: Uint8Array): unknown {
   try {
-    readSegment(bytes)
-    return undefined
+    const { receipts } = readSegment(bytes)
+    return receipts.find(({ closedMs, turns, credited }) => Math.abs(closedMs) > 8.64e15 || creditedTurn(turns) !== credited)
   } catch (error) {
     return error instanceof MalformedError ? undefined : error
   }
@@ -279,7 +287,27 @@ describe('segments', () => {
     expect(receipt?.credited).toBe(0)
   })
 
-  it('that are damaged are malformed or read as something, never worse', () => {
+  it('[P9] that say what no account says are malformed', () => {
+    const turn = { peer: peerOf(1), role: 'primary', outcome: 'success', rank: 1 } as const
+    const good: Receipt = { key: keyOf(1), closedMs: 1000, isContinued: false, turns: [turn], credited: 0 }
+    const open = { ...turn, outcome: 'open' } as const
+    const other = { ...turn, peer: peerOf(2), rank: 0, outcome: 'timeout' } as const
+    expect(readSegment(segmentOf(good))).toMatchObject({ receipts: [good] })
+    const bad: Receipt[] = [
+      { ...good, turns: [open] },
+      { ...good, turns: [{ ...turn, outcome: 'timeout' }] },
+      { ...good, turns: [{ ...turn, rank: 0 }], credited: undefined },
+      { ...good, credited: undefined },
+      { ...good, turns: [turn, other], credited: 1 },
+      { ...good, turns: [turn, { ...turn, role: 'backup', rank: 2 }], credited: 1 },
+      { ...good, closedMs: 8.64e15 + 1 },
+      { ...good, closedMs: 2 ** 53 - 1 }
+    ]
+    for (const receipt of bad) expect(() => readSegment(segmentOf(receipt))).toThrow(MalformedError)
+    expect(() => readSegment(segmentOf(good, 2 ** 53 - 1))).toThrow(MalformedError)
+  })
+
+  it('that are damaged are malformed or read as something that can be, never worse', () => {
     const accounts = accountsWith()
     fill(accounts, 4)
     const bytes = accounts.takeSegment(true)?.bytes ?? new Uint8Array()

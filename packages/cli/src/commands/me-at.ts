@@ -4,7 +4,7 @@ import { checkPeerName, ownScoreShape, type SwapNode } from '@shardswap/daemon'
 import type { OwnAccount, OwnReceipt, OwnScore, PeerScore } from '@shardswap/peer'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { formatMs, formatPart, formatSeconds, printable } from '../terminal/format.ts'
+import { formatDate, formatMs, formatPart, formatSeconds, printable } from '../terminal/format.ts'
 
 /** Answers that are asked for at most: as many as a node gives at once, and more receipts than it keeps. */
 const answersMax = 64
@@ -62,8 +62,7 @@ function checkTarget(target: string): void {
 }
 
 function standingLines({ by, about, atMs, score, account }: OwnScore, asked: string | undefined): string[] {
-  const when = isDate(atMs) ? ` at ${new Date(atMs).toISOString()}` : ''
-  const lines = [`${by} says of ${about}${when}; its signature is right.`]
+  const lines = [`${by} says of ${about} at ${formatDate(atMs)}; its signature is right.`]
   if (score === null) lines.push('It knows nothing of this node yet.')
   else lines.push(...scoreLines(score))
   if (account !== null) lines.push(accountLine(account))
@@ -103,10 +102,5 @@ function receiptLine({ multihash, closedMs, turns, credited }: OwnReceipt): stri
     const name = who === 'you' ? 'you' : `other ${who}`
     return `${name} ${role} ${outcome}${at === credited ? ' (credit)' : ''}`
   })
-  return `${isDate(closedMs) ? new Date(closedMs).toISOString() : '–'}  ${multihash}  ${words.join(', ')}`
-}
-
-/** A peer may state any number. */
-function isDate(ms: number): boolean {
-  return Math.abs(ms) <= 8.64e15
+  return `${formatDate(closedMs)}  ${multihash}  ${words.join(', ')}`
 }

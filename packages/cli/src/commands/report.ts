@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
 import type { Shell } from '../shell.ts'
-import { formatPart, printable } from '../terminal/format.ts'
+import { formatDate, formatPart, printable } from '../terminal/format.ts'
 import { readInput } from '../terminal/input.ts'
 import { tableLines } from '../terminal/table.ts'
 
@@ -48,9 +48,10 @@ function reportLines(report: AccountReport, rewards: readonly RewardShare[], has
   return [...lines, ...tableLines(head, [...rows, ['all', ...sums]], (column) => column === 0)]
 }
 
-function receiptLine({ multihash, closedMs, turns, credited }: AccountReceipt): string {
+/** What the account says of one want, for people. */
+export function receiptLine({ multihash, closedMs, turns, credited }: AccountReceipt): string {
   const words = turns.map(({ peer, role, outcome }, at) => `${peer} ${role} ${outcome}${at === credited ? ' (credit)' : ''}`)
-  return `${new Date(closedMs).toISOString()}  ${multihash}  ${words.join(', ')}`
+  return `${formatDate(closedMs)}  ${multihash}  ${words.join(', ')}`
 }
 
 function jsonReport(report: AccountReport, rewards: readonly RewardShare[], hasStakes: boolean): object {

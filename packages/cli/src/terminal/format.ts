@@ -39,6 +39,12 @@ export function formatMs(ms: number | undefined): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`
 }
 
+/** Milliseconds since 1970 as `2026-11-30T12:00:00.000Z`; a dash where they are no date, as anybody may state any number. */
+export function formatDate(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? '–' : date.toISOString()
+}
+
 /** Text as it may go to a terminal: control characters, which could move the cursor or colour the screen, are escaped. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- these are the characters meant

@@ -1,4 +1,4 @@
-import { asError } from '@shardswap/interface'
+import { asError, MalformedError } from '@shardswap/interface'
 import type { Logger } from '@libp2p/interface'
 import {
   type Accounts,
@@ -12,6 +12,7 @@ import {
 import { type Batch, type Datastore, Key } from 'interface-datastore'
 import { defaultStoredReceiptsLimits, type StoredReceiptsLimits } from './receipts-limits.ts'
 import { decodeRecord, encodeRecord } from './record.ts'
+import { decodeSegment, encodeSegment } from './segment.ts'
 
 /** Where segments of receipts stand: `<period>/<sequence>-<receipts>-<bytes>`, so that nothing is read to know what is there. */
 const receiptsPrefix = '/shardswap/receipts'
@@ -35,6 +36,8 @@ interface StoredSegment {
   readonly sequence: number
   readonly receipts: number
   readonly sizeBytes: number
+  /** Found to be so once it was read: it is there until its turn to leave, and counts for nothing. */
+  isDamaged: boolean
   /** Until it is written. */
   bytes: Uint8Array | undefined
 }
@@ -113,7 +116,7 @@ export class ReceiptStore {
 
   /** How many receipts of a period are there. */
   kept(period: string): number {
-    const all = [...this.#segments, ...this.#accounts.segments()]
+    const all = [...this.#segments.filter(({ isDamaged }) => !isDamaged), ...this.#accounts.segments()]
     return all.reduce((sum, segment) => sum + (segment.period === period ? segment.receipts : 0), 0)
   }
 
@@ -163,10 +166,12 @@ export class ReceiptStore {
   }
 
   async #read(segment: StoredSegment): Promise<SegmentContent | undefined> {
-    const { key, bytes } = segment
+    const { key, bytes, isDamaged } = segment
+    if (isDamaged) return undefined
     try {
-      return readSegment(bytes ?? (await this.#get(key)))
+      return decodeSegment(bytes ?? (await this.#get(key)), segment)
     } catch (error) {
+      segment.isDamaged = error instanceof MalformedError
       // One that has left meanwhile, to make room, is nothing to speak of.
       if (this.#segments.includes(segment)) this.#log.error('the receipts under %s cannot be read - %e', key.toString(), asError(error))
       return undefined
@@ -222,10 +227,11 @@ export class ReceiptStore {
     for (;;) {
       const segment = this.#accounts.takeSegment(isAll)
       if (segment === undefined) break
-      const { period, receipts, bytes } = segment
+      const { period, receipts } = segment
+      const bytes = encodeSegment(segment)
       const sequence = this.#nextSequence++
       const key = new Key(`${receiptsPrefix}/${period}/${String(sequence).padStart(12, '0')}-${receipts}-${bytes.byteLength}`)
-      taken.push({ key, period, sequence, receipts, sizeBytes: bytes.byteLength, bytes })
+      taken.push({ key, period, sequence, receipts, sizeBytes: bytes.byteLength, isDamaged: false, bytes })
       this.#storedBytes += bytes.byteLength
       this.#changed.add(period)
     }
@@ -279,7 +285,15 @@ function segmentAt(key: Key): StoredSegment | undefined {
   const match = /^\/shardswap\/receipts\/([^/]+)\/(\d+)-(\d+)-(\d+)$/.exec(key.toString())
   if (match === null) return undefined
   const [, period = '', sequence, receipts, sizeBytes] = match
-  return { key, period, sequence: Number(sequence), receipts: Number(receipts), sizeBytes: Number(sizeBytes), bytes: undefined }
+  return {
+    key,
+    period,
+    sequence: Number(sequence),
+    receipts: Number(receipts),
+    sizeBytes: Number(sizeBytes),
+    isDamaged: false,
+    bytes: undefined
+  }
 }
 
 function sumsOf(bytes: Uint8Array): StoredSums | undefined {

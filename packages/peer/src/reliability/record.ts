@@ -1,13 +1,10 @@
-import { createHash } from 'node:crypto'
-import { joinBytes, messageOf } from '@shardswap/interface'
+import { messageOf } from '@shardswap/interface'
+import { type Seal, sealed, unsealed } from './sealed.ts'
 
 /** The layout that this code writes; others are not read. */
 export const recordVersion = 1
 
-const magic = new TextEncoder().encode('shardrec')
-const versionAt = magic.byteLength
-const digestAt = versionAt + 4
-const bodyAt = digestAt + 32
+const seal: Seal = { magic: 'shardrec', version: recordVersion }
 
 /** What a stored record turned out to be. */
 export type DecodedRecord =
@@ -18,41 +15,18 @@ export type DecodedRecord =
       readonly reason: string
     }
 
-/** A record's bytes: `shardrec`, its version (four bytes), the SHA-256 of what is around that digest, JSON. */
+/** A record's bytes: JSON under a checksum. */
 export function encodeRecord(body: unknown): Uint8Array {
-  const json = new TextEncoder().encode(JSON.stringify(body))
-  const bytes = new Uint8Array(bodyAt + json.byteLength)
-  bytes.set(magic)
-  new DataView(bytes.buffer).setUint32(versionAt, recordVersion)
-  bytes.set(json, bodyAt)
-  bytes.set(digestOf(bytes), digestAt)
-  return bytes
+  return sealed(seal, new TextEncoder().encode(JSON.stringify(body)))
 }
 
 /** Reads what `encodeRecord` wrote. Anything else is `bad`, never an exception. */
 export function decodeRecord(bytes: Uint8Array): DecodedRecord {
-  if (bytes.byteLength === 0) return bad('it is empty')
-  if (!magic.every((byte, at) => bytes[at] === byte)) return bad('it does not begin as a record does')
-  if (bytes.byteLength < bodyAt) return bad('it is cut off')
-  const version = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(versionAt)
-  if (version !== recordVersion) {
-    return bad(`it says that it is of version ${version}, and this program knows version ${recordVersion} only`)
-  }
-  const digest = digestOf(bytes)
-  if (!digest.every((byte, at) => bytes[digestAt + at] === byte)) return bad('its checksum does not match: it is damaged or cut off')
+  const found = unsealed(seal, bytes)
+  if (found.kind === 'bad') return found
   try {
-    return { kind: 'good', body: JSON.parse(new TextDecoder().decode(bytes.subarray(bodyAt))) as unknown }
+    return { kind: 'good', body: JSON.parse(new TextDecoder().decode(found.body)) as unknown }
   } catch (error) {
-    return bad(`it is no JSON (${messageOf(error)})`)
+    return { kind: 'bad', reason: `it is no JSON (${messageOf(error)})` }
   }
-}
-
-function bad(reason: string): DecodedRecord {
-  return { kind: 'bad', reason }
-}
-
-function digestOf(bytes: Uint8Array): Uint8Array {
-  return createHash('sha256')
-    .update(joinBytes([bytes.subarray(0, digestAt), bytes.subarray(bodyAt)]))
-    .digest()
 }

@@ -232,7 +232,66 @@ describe('without a stop', () => {
     expect(receipts.length).toBeLessThan(60)
     expect(receipts.at(-1)?.key).toEqual(keyOf(59))
     expect(after.log.errors).toHaveLength(1)
+    // Once it is known, it is neither counted nor told again.
+    expect(after.store.kept(day)).toBe(receipts.length)
+    expect(await after.receipts()).toEqual(receipts)
+    expect(after.log.errors).toHaveLength(1)
     await after.store.stop()
+  })
+
+  it('a segment that is damaged or cut off at any byte is never taken for a good one; the sums go on', async () => {
+    const datastore = new MemoryDatastore()
+    const before = await new Run(datastore).start()
+    before.fetch(3)
+    await before.store.stop()
+    const [key] = (await keysIn(datastore, '/shardswap/receipts')) as [Key]
+    const good = await datastore.get(key)
+    for (let at = 0; at < good.byteLength; at++) {
+      for (const damaged of [good.map((byte, index) => (index === at ? byte ^ (1 << (at % 8)) : byte)), good.slice(0, at)]) {
+        await datastore.put(key, damaged)
+        const after = await new Run(datastore).start()
+        expect(await after.receipts(), `byte ${at}`).toEqual([])
+        expect(after.log.errors).toHaveLength(1)
+        after.fetch(1, 7)
+        expect(after.report).toMatchObject({ wants: 4, totals: { attempted: 8, rewardable: 4 } })
+      }
+    }
+  })
+
+  it('a segment that is not summed yet, damaged at any byte, counts for nothing', async () => {
+    const datastore = new MemoryDatastore()
+    const before = await new Run(datastore).start()
+    before.fetch(3)
+    await before.store.stop()
+    await datastore.delete(new Key(`/shardswap/accounts/${day}`))
+    const [key] = (await keysIn(datastore, '/shardswap/receipts')) as [Key]
+    const good = await datastore.get(key)
+    expect((await new Run(datastore).start()).report).toEqual(before.report)
+    for (let at = 0; at < good.byteLength; at++) {
+      await datastore.put(
+        key,
+        good.map((byte, index) => (index === at ? byte ^ (1 << (at % 8)) : byte))
+      )
+      const after = await new Run(datastore).start()
+      expect(after.report, `byte ${at}`).toMatchObject({ wants: 0, rows: [] })
+      expect(after.log.errors).toHaveLength(1)
+    }
+  })
+
+  it('a good segment under another’s name is damage too', async () => {
+    const datastore = new MemoryDatastore()
+    const before = await new Run(datastore).start()
+    before.fetch(3)
+    await before.store.stop()
+    const [key] = (await keysIn(datastore, '/shardswap/receipts')) as [Key]
+    const good = await datastore.get(key)
+    await datastore.delete(key)
+    for (const name of [key.toString().replace(day, '2026-11-29'), key.toString().replace('-3-', '-4-')]) {
+      await datastore.put(new Key(name), good)
+    }
+    const after = await new Run(datastore).start()
+    expect([...(await after.receipts()), ...(await after.receipts('2026-11-29'))]).toEqual([])
+    expect(after.log.errors).toHaveLength(2)
   })
 })
 
