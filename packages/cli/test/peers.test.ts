@@ -181,6 +181,11 @@ test('ids are shortened on a narrow terminal, and nowhere else', () => {
   const returning = { ...score, shutOutMs: 0, isConnected: true }
   expect(scoreLines({ ...scores, peers: [returning] })[1]).toMatch(/ {2}on its way back for 25h 0m$/)
   expect(scoreLines({ ...scores, peers: [{ ...returning, returnLeftMs: 0 }] })[1]).toMatch(/ {2}new$/)
+  // A name that is none does nothing to the terminal.
+  const odd = { ...scores, peers: [{ ...score, peer: peerKey('a\u001b[2J\u009bb') }] }
+  expect(scoreLines(odd)[1]).toMatch(/^a\\x1b\[2J\\x9bb +12\.3 %/)
+  // oxlint-disable-next-line no-control-regex -- what must not come out
+  expect(scoreLines(odd, 80).join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
   expect(scoreLines(scores, 80)[1]).toMatch(/^12D3…hAwm8jaU +12\.3 %/)
   expect(scoreLines(scores)[2]).toBe('and 2 more that are not connected')
 })

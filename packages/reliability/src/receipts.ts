@@ -1,6 +1,7 @@
 import { MalformedError } from '@shardswap/interface'
 import type { BlockKey, PeerKey } from '@shardswap/interface'
 import { ByteReader, ByteWriter, varintBytesMax } from './bytes.ts'
+import { isPeerText } from './peer-text.ts'
 import type { Outcome, Role } from './types.ts'
 
 /** What a receipt says of one turn; `open` where the want was closed before its turn was settled. */
@@ -188,7 +189,9 @@ export function readSegment(bytes: Uint8Array): SegmentContent {
   while (!reader.isAtEnd) {
     const kind = reader.byte()
     if (kind === peerEntry) {
-      peers.push(reader.text() as PeerKey)
+      const peer = reader.text()
+      if (!isPeerText(peer)) throw new MalformedError('a peer’s name that is no PeerId’s')
+      peers.push(peer)
       continue
     }
     if (kind !== receiptEntry && kind !== receiptEntry + continuedFlag) throw new MalformedError(`an entry of kind ${kind} among receipts`)

@@ -2,13 +2,12 @@ import { isCount, isObject, type PeerKey } from '@shardswap/interface'
 import type { Calendar } from './calendar.ts'
 import { Latency } from './latency.ts'
 import type { ReliabilityLimits } from './limits.ts'
+import { isPeerText } from './peer-text.ts'
 import { countNames, PeerRecord } from './record.ts'
 import type { PeerCounts, Recalled, RememberedPeer, RememberedPeers, RememberedWindows } from './views.ts'
 import { Windows } from './windows.ts'
 
 const version = 1
-/** The text form of a PeerId has 46 to 59 letters; a longer key is none. */
-const peerLettersMax = 128
 
 /** A record as plain data. */
 export function toRemembered(record: PeerRecord, calendar: Calendar, nowMs: number): RememberedPeer {
@@ -60,13 +59,13 @@ export function fromRemembered(value: unknown, calendar: Calendar, nowMs: number
 function readRecord(value: unknown, calendar: Calendar, nowMs: number, limits: ReliabilityLimits): PeerRecord | undefined {
   if (!isObject<RememberedPeer>(value)) return undefined
   const { peer, firstSeenWallMs, shutOutUntilWallMs, returnLeftMs, observedSinceNew, isVetted } = value
-  if (typeof peer !== 'string' || peer.length === 0 || peer.length > peerLettersMax) return undefined
+  if (!isPeerText(peer)) return undefined
   if (![firstSeenWallMs, shutOutUntilWallMs, returnLeftMs].every(isAmount)) return undefined
   if (!isCount(observedSinceNew) || typeof isVetted !== 'boolean') return undefined
   const counts = readCounts(value.counts)
   const windows = readWindows(value.windows, calendar.hour(nowMs))
   if (counts === undefined || windows === undefined) return undefined
-  const record = new PeerRecord(peer as PeerKey, calendar, nowMs, windows)
+  const record = new PeerRecord(peer, calendar, nowMs, windows)
   Object.assign(record.counts, counts)
   if (!readEvidence(record, value.evidence, limits) || !readLatency(record, value)) return undefined
   // A wall's time that went back must not make a peer younger than it is, nor shut it out for longer.

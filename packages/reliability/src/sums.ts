@@ -1,4 +1,5 @@
 import { isCount, type PeerKey } from '@shardswap/interface'
+import { isPeerText } from './peer-text.ts'
 import type { Receipt, ReceiptTurn } from './receipts.ts'
 
 /** What is counted of a peer in a period (P8). */
@@ -150,7 +151,7 @@ export function isSavedPeriod(value: unknown): value is SavedPeriod {
 
 function isRow(value: unknown): boolean {
   const row = (value ?? {}) as Record<string, unknown>
-  return typeof row['peer'] === 'string' && counterNames.every((name) => isCount(row[name]))
+  return (isPeerText(row['peer']) || row['peer'] === otherPeers) && counterNames.every((name) => isCount(row[name]))
 }
 
 function count(row: Row, isBackup: boolean, isSuccess: boolean, isCredited: boolean): void {

@@ -1,4 +1,4 @@
-import { MalformedError } from '@shardswap/interface'
+import { MalformedError, peerKey } from '@shardswap/interface'
 import type { BlockKey } from '@shardswap/interface'
 import { Accounts, creditedTurn, defaultAccountLimits, hasTurn, readSegment, rewardableByTurn, sumReceipts } from '@shardswap/reliability'
 import type { Outcome, Receipt, Role, Segment } from '@shardswap/reliability'
@@ -300,6 +300,8 @@ describe('segments', () => {
       { ...good, credited: undefined },
       { ...good, turns: [turn, other], credited: 1 },
       { ...good, turns: [turn, { ...turn, role: 'backup', rank: 2 }], credited: 1 },
+      { ...good, turns: [{ ...turn, peer: peerKey('a\u001b[2J') }] },
+      { ...good, turns: [{ ...turn, peer: peerKey('') }] },
       { ...good, closedMs: 8.64e15 + 1 },
       { ...good, closedMs: 2 ** 53 - 1 }
     ]

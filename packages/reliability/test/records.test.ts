@@ -4,7 +4,7 @@ import { peerNamed, Scene } from './scene.ts'
 function remembered(scene: Scene): string[] {
   return scene.core
     .scores(scene.nowMs)
-    .map(({ peer }) => peer.slice('peer-'.length))
+    .map(({ peer }) => peer.slice('peer'.length))
     .sort()
 }
 
@@ -34,7 +34,7 @@ describe('whom there is room for', () => {
     scene.connect(1, 2, 3, 4, 5)
     for (const name of [1, 2, 3, 4, 5]) scene.turns(name, 'success', 20)
     expect(remembered(scene)).toEqual(['1', '2', '3', '4', '5'])
-    expect(scene.core.remember(scene.nowMs).peers.map(({ peer }) => peer)).toEqual(['peer-3', 'peer-4', 'peer-5'])
+    expect(scene.core.remember(scene.nowMs).peers.map(({ peer }) => peer)).toEqual(['peer3', 'peer4', 'peer5'])
     scene.disconnect(1, 2, 3)
     expect(remembered(scene)).toEqual(['3', '4', '5'])
   })

@@ -75,7 +75,7 @@ describe('what is remembered', () => {
     scene.connect('a', 'b', 'c')
     scene.turns('a', 'success', 1)
     scene.turns('b', 'denied', 100)
-    expect(scene.core.remember(scene.nowMs).peers.map(({ peer }) => peer)).toEqual(['peer-a'])
+    expect(scene.core.remember(scene.nowMs).peers.map(({ peer }) => peer)).toEqual(['peera'])
   })
 
   it('takes no more than 8 KiB a peer, with every bucket full', () => {
@@ -162,6 +162,24 @@ describe('what was remembered and is damaged', () => {
     const core = new Reliability({ remembered, wallMs: wallMs + scene.nowMs, nowMs: 0 })
     expect(core.recalled).toEqual({ peers: 2, rejected: 3, problem: undefined })
   })
+
+  it.each(['', 'a\u001b[2J', 'a b', 'peer-1', '../x', 'OI', 'é', '*', 'x'.repeat(129)])('names no peer that could be none: %j', (peer) => {
+    const scene = livedScene()
+    const remembered = overJson(scene.core.remember(scene.nowMs)) as { peers: Record<string, unknown>[] }
+    ;(remembered.peers[1] as Record<string, unknown>)['peer'] = peer
+    const core = new Reliability({ remembered, wallMs: wallMs + scene.nowMs, nowMs: 0 })
+    expect(core.recalled).toEqual({ peers: 3, rejected: 1, problem: undefined })
+  })
+
+  it.each(['12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU', 'QmYyQSo1c1Ym7orWxLYvCrM2EmxFTANf8wXmmE7DWjhx5N', 'k51qzi5uqu5dl0'])(
+    'names peers as they are written: %s',
+    (peer) => {
+      const scene = livedScene()
+      const remembered = overJson(scene.core.remember(scene.nowMs)) as { peers: Record<string, unknown>[] }
+      ;(remembered.peers[1] as Record<string, unknown>)['peer'] = peer
+      expect(new Reliability({ remembered, wallMs: wallMs + scene.nowMs, nowMs: 0 }).recalled).toMatchObject({ peers: 4, rejected: 0 })
+    }
+  )
 
   it('never makes it fail, nor gives it a number that is none, whatever stands in one place', () => {
     const scene = livedScene()

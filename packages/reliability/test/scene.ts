@@ -8,7 +8,7 @@ export const dayMs = 24 * hourMs
 export const wallMs = Date.UTC(2026, 10, 30, 9, 30)
 
 export function peerNamed(name: string | number): PeerKey {
-  return peerKey(`peer-${name}`)
+  return peerKey(`peer${name}`)
 }
 
 function keyNamed(number: number): BlockKey {

@@ -213,7 +213,7 @@ describe('shares of peers', () => {
     scene.core.failedHard(peerNamed('d'), scene.nowMs)
     scene.pass()
     const shares = Object.fromEntries(scene.core.scores(scene.nowMs).map(({ peer, share }) => [peer, share]))
-    expect(shares).toEqual({ 'peer-a': 0.5, 'peer-b': 0.5, 'peer-c': 0, 'peer-d': 0 })
+    expect(shares).toEqual({ peera: 0.5, peerb: 0.5, peerc: 0, peerd: 0 })
   })
 
   it('[P21] of all peers are alike in the equal mode, whatever their scores', () => {

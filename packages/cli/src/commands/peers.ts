@@ -9,7 +9,7 @@ import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
 import { durationMs } from '../options.ts'
 import type { Shell } from '../shell.ts'
-import { formatMs, formatPart, formatSeconds } from '../terminal/format.ts'
+import { formatMs, formatPart, formatSeconds, printable } from '../terminal/format.ts'
 import { tableLines } from '../terminal/table.ts'
 import { meAt } from './me-at.ts'
 
@@ -33,7 +33,7 @@ const head = ['peer', 'score', 'share', 'ok 24 h', 'ok 30 d', 'p50', 'p95', 'in 
 export function scoreLines({ peers, known, calibration }: NodeScores, columns = Infinity): string[] {
   if (peers.length === 0) return ['No peer is known yet: scores come with the first blocks that are asked for.']
   const rows = peers.map((score) => [
-    columns < wideColumns ? shortId(score.peer) : score.peer,
+    printable(columns < wideColumns ? shortId(score.peer) : score.peer),
     `${score.score.toFixed(1)} %`,
     score.isConnected ? formatPart(score.share) : '–',
     formatPart(score.success24h),
