@@ -43,6 +43,12 @@ function apiText(text: string): string {
   return text
 }
 
+/** An empty text is a variable that was not set in a script, not a wish for the default. */
+export function someText(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It is empty.')
+  return text
+}
+
 /** A whole number from `min` to `max`. */
 export function integer(min: number, max: number): (text: string) => number {
   return (text) => {

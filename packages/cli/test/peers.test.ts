@@ -103,6 +103,13 @@ test('whom --me-at names is looked at before anything else: a typing error is wr
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(target)
   }
+  for (const [option, words] of [
+    ['--me-at <peer>', ['--me-at', '']],
+    ['--period <name>', ['--me-at', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU', '--period', '']]
+  ] as const) {
+    const empty = await run(['peers', ...words], { repo })
+    expect(empty).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`'${option}'`) as string })
+  }
   // One that is right needs peers.
   const alone = await run(['peers', '--me-at', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU'], { repo })
   expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('offline') as string })

@@ -104,6 +104,8 @@ test('what is wrong with a call is told before anything is done', async () => {
     expect(await run([...words, dirname(bad)], { repo })).toMatchObject({ code: 1, stderr: `Error: ${dirname(bad)}: is a directory\n` })
   }
   expect(await run(['report', '--stakes', bad, '--stake-min', 'x'], { repo })).toMatchObject({ code: 2, stdout: '' })
+  const unnamed = await run(['report', '--period', ''], { repo })
+  expect(unnamed).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining("'--period <name>'") as string })
   const unknown = await run(['report', '--period', '1999-12-31'], { repo })
   expect(unknown).toMatchObject({ code: 1, stdout: '' })
   expect(unknown.stderr).toContain('no account of a period called "1999-12-31" is known')

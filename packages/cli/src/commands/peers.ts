@@ -7,7 +7,7 @@ import { type Command, Option } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
-import { durationMs } from '../options.ts'
+import { durationMs, someText } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { formatMs, formatPart, formatSeconds, printable } from '../terminal/format.ts'
 import { tableLines } from '../terminal/table.ts'
@@ -132,8 +132,15 @@ export function registerPeers(program: Command, shell: Shell): void {
     .description('Print how peers stand with this node: score, share, success, latency, credits')
     .option('-w, --watch', 'print it again and again, until Ctrl-C; on a terminal in place')
     .addOption(new Option('--every <duration>', 'with --watch: how often (default: 1s)').argParser(durationMs))
-    .option('--me-at <peer>', 'print how this node stands with that peer (an id, or a multiaddr to connect to), as it says and signs')
-    .option('--period <name>', 'with --me-at: the accounting period, e.g. 2026-11-30; the present one by default')
+    .addOption(
+      new Option(
+        '--me-at <peer>',
+        'print how this node stands with that peer (an id, or a multiaddr to connect to), as it says and signs'
+      ).argParser(someText)
+    )
+    .addOption(
+      new Option('--period <name>', 'with --me-at: the accounting period, e.g. 2026-11-30; the present one by default').argParser(someText)
+    )
     .option('--receipts', 'with --me-at: print the receipts of that period too')
   examples(command, [
     ['shardswap peers', 'who is known, the best first'],

@@ -6,6 +6,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
+import { someText } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { formatDate, formatPart, printable } from '../terminal/format.ts'
 import { readInput } from '../terminal/input.ts'
@@ -88,7 +89,7 @@ export function registerReport(program: Command, shell: Shell): void {
   const command = program
     .command('report')
     .description('Print the accounts of a day: who was asked for blocks, who delivered in time, who has the credit')
-    .option('--period <name>', 'the day in UTC, e.g. 2026-11-30; today by default')
+    .addOption(new Option('--period <name>', 'the day in UTC, e.g. 2026-11-30; today by default').argParser(someText))
     .option(
       '--stakes <file>',
       'share rewards among peers with a stake: a peer id and an amount a line, or a JSON object; - for standard input'
