@@ -68,11 +68,11 @@ export class Reliability implements ReliabilityCore {
     this.#newcomers = new Newcomers(this.limits)
     this.#nowMs = nowMs
     this.#ownUntilMs = nowMs
-    this.#lateMs = this.limits.lateStartMs
     const { own, records, recalled } = fromRemembered(remembered, this.#calendar, nowMs, this.limits)
     this.#own = own ?? new Windows(this.#calendar.hour(nowMs))
     for (const record of records) this.#records.add(record)
     this.recalled = recalled
+    this.#lateMs = Math.min(this.limits.lateStartMs, usualLateMs(records) ?? this.limits.lateStartMs)
     this.#cohort = new Cohort(this.limits, this.#calendar, (record, atMs) => this.#uptimeOf(record, atMs))
   }
 
@@ -345,6 +345,12 @@ export class Reliability implements ReliabilityCore {
       counts: { ...record.counts }
     }
   }
+}
+
+/** When a block of the median peer of these is late, in milliseconds; undefined where none of them delivered. */
+function usualLateMs(records: readonly PeerRecord[]): number | undefined {
+  const lateMs = records.flatMap(({ latency }) => (latency === undefined ? [] : [latency.netLateMs(0, 'late')])).sort((a, b) => a - b)
+  return lateMs[lateMs.length >> 1]
 }
 
 const noRanks = { success: 0, latency: 0, uptime: 0 }
