@@ -282,12 +282,15 @@ function replace(value: unknown, path: readonly (string | number)[], by: unknown
   at[path.at(-1) as string | number] = by
 }
 
+function lateMs(scene: Scene): number {
+  return scene.core.lateAfterMs(peerNamed('silent'), 0, 'late')
+}
+
 describe('a peer that never delivered', () => {
   it('[P15] is late after a restart as it was before: by the time of those who are remembered, not by a second', () => {
     const fresh = new Scene()
     fresh.connect('silent')
     fresh.turns('silent', 'silence', 10)
-    const lateMs = (scene: Scene): number => scene.core.lateAfterMs(peerNamed('silent'), 0, 'late')
     expect(lateMs(fresh)).toBe(1000)
     const lived = livedScene()
     // 600 blocks of 20, 30 and 300 ms: the slowest third decides before, the median peer afterwards.

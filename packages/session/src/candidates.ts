@@ -12,6 +12,8 @@ const likelyHit = 0.25
 const drawsMax = 64
 /** A newcomer with less than this part of somebody vetted's score is worth no block while that one may have it. */
 const farLessPart = 0.25
+/** How long a vetted peer of which no latency is known in this run is waited for. */
+const awaitUnknownMs = 200
 /** By so much more than foreseen the last peer may take: all others would wait for it, it for nobody. */
 const lateFactor = 1.25
 /** How old a survey of the rates may be; being late by as much does not matter. */
@@ -26,6 +28,8 @@ export type Choice =
   | { readonly kind: 'full' }
   /** Nobody who is known may be asked for it now. */
   | { readonly kind: 'nobody' }
+  /** By then somebody better will have said whether it has the DAG. */
+  | { readonly kind: 'awaits'; readonly untilMs: number }
 
 /** What a session still has to fetch, as far as it knows, in bytes; and what a block of it is taken for. */
 export interface Rest {
@@ -33,6 +37,10 @@ export interface Rest {
   readonly blockBytes: number
   /** Want-blocks that are out: while there are any, there is somebody to wait for. */
   readonly inFlight: number
+}
+
+function awaitedMs({ latencyMs }: PeerView): number {
+  return latencyMs === undefined ? awaitUnknownMs : 2 * latencyMs
 }
 
 /** Whether the peer of this candidate has space for one more want-block of the session now. */
@@ -59,6 +67,8 @@ export class Candidates {
   #survey = { atMs: Number.NEGATIVE_INFINITY, rate: 0, inFlightBytes: 0, soonestMs: 0 }
   /** Those who were silent again and again, until their rest is over. */
   readonly #resting = new Set<Candidate>()
+  /** The session's first block: who else has the DAG its want-haves tell. */
+  opening: BlockView | undefined
   #providers = 0
 
   /** `mayPickNewcomer`: whether the share of those who are not vetted yet is not used up. */
@@ -232,7 +242,8 @@ export class Candidates {
    */
   choose(block: BlockView, rest: Rest, hasSpace: HasSpace, nowMs: number): Choice {
     const known = this.#known(block, hasSpace, nowMs)
-    if (this.#awaitsVetted(block, known, nowMs)) return { kind: 'nobody' }
+    const untilMs = this.#awaitsVetted(block.havesAsked > 0 ? block : this.opening, known, nowMs)
+    if (untilMs > nowMs) return block.havesAsked > 0 ? { kind: 'nobody' } : { kind: 'awaits', untilMs }
     for (let draws = 0; draws < drawsMax; draws++) {
       const isContested = known.vetted.weight > 0 || isMore(this.#tree.total(true), known.vetted.leaves)
       const isVettedOnly = isContested && !this.#mayPickNewcomer()
@@ -260,17 +271,22 @@ export class Candidates {
 
   /**
    * Only newcomers are known to have it, their share is used up or they are worth far less, and somebody vetted will have
-   * answered in a moment: whoever is quickest to say HAVE must not have the first block of every session.
+   * answered in a moment: whoever is quickest to say HAVE must not have the first blocks of every session. Returns until when
+   * that is awaited. `asked`: the block whose want-haves are out, this one or the session's first.
    */
-  #awaitsVetted(block: BlockView, known: Known, nowMs: number): boolean {
-    if (block.havesAsked === 0 || known.all.weight === 0 || known.vetted.weight > 0 || this.#tree.total(true) > 0) return false
-    let scoreMax = 0
-    if (this.#mayPickNewcomer()) for (const { candidate } of known.open) scoreMax = Math.max(scoreMax, candidate.peer.score)
-    for (const { phase, peer, sinceMs } of block.stances.values()) {
-      if (phase !== 'have-asked' || !peer.isVetted || nowMs - sinceMs >= 2 * (peer.latencyMs ?? 0)) continue
-      if (farLessPart * peer.score > scoreMax) return true
+  #awaitsVetted(asked: BlockView | undefined, known: Known, nowMs: number): number {
+    const never = Number.NEGATIVE_INFINITY
+    if (asked === undefined || asked.havesAsked === 0 || known.vetted.weight > 0 || this.#tree.total(true) > 0) return never
+    if (known.all.weight === 0 && this.#tree.total(false) === 0) return never
+    let untilMs = never
+    let score = 0
+    for (const { phase, peer, sinceMs } of asked.stances.values()) {
+      if (phase !== 'have-asked' || !peer.isVetted || sinceMs + awaitedMs(peer) <= nowMs) continue
+      untilMs = Math.max(untilMs, sinceMs + awaitedMs(peer))
+      score = Math.max(score, peer.score)
     }
-    return false
+    if (untilMs === never || !this.#mayPickNewcomer()) return untilMs
+    return this.#list.every((candidate) => !isLikely(candidate) || candidate.peer.score < farLessPart * score) ? untilMs : never
   }
 
   /**

@@ -107,6 +107,7 @@ export class Session {
   add(block: BlockView, nowMs: number): void {
     const isIdle = this.#wants.size === 0
     if (this.#nextTurn === 0) this.#search.begin(block.cid, nowMs)
+    if (this.#nextTurn === 0) this.#candidates.opening = block
     const want: Want = {
       block,
       turn: this.#nextTurn++,
@@ -369,7 +370,8 @@ export class Session {
       return { kind: 'ask', want, asks: [ask, ...this.#besides(want, candidate, nowMs)] }
     }
     if (choice.kind === 'nobody') return this.#look(want, nowMs)
-    if (block.stances.size === 0) return 'stalled'
+    if (choice.kind === 'awaits') this.#wakeBy(choice.untilMs)
+    if (choice.kind === 'awaits' || block.stances.size === 0) return 'stalled'
     const at = this.#candidates.fullFor(block, linesMax, nowMs)
     if (at.length === 0) return this.#look(want, nowMs)
     this.#wants.move(want, { phase: 'blocked', at })
