@@ -42,6 +42,19 @@ describe('observations of a peer', () => {
     })
   })
 
+  it('[P8] counts duplicates, and takes no score for them', () => {
+    const scene = new Scene()
+    scene.connect('a', 'b')
+    for (let block = 0; block < 40; block++) {
+      for (const name of ['a', 'b']) scene.turns(name, 'success', 1)
+      for (let copy = 0; copy < 2; copy++) scene.core.duplicated(peerNamed('a'), 1000)
+    }
+    scene.pass()
+    const [a, b] = ['a', 'b'].map((name) => scene.core.scoreLine(peerNamed(name), scene.nowMs))
+    expect(a).toEqual({ ...b, peer: peerNamed('a'), counts: { ...b?.counts, duplicateBlocks: 80, duplicateBytes: 80_000 } })
+    expect(a?.score).toBe(100)
+  })
+
   it('[C4] takes a timeout, a silence, a reset and a broken HAVE for failures, and nothing else', () => {
     for (const outcome of ['timeout', 'silence', 'reset', 'broken-have'] as const) {
       const scene = new Scene()
