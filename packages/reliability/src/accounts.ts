@@ -8,7 +8,7 @@ import { ReceiptLog } from './receipt-log.ts'
 import { creditedTurn, rankMax } from './receipts.ts'
 import type { Receipt, ReceiptTurn, Segment, TurnOutcome } from './receipts.ts'
 import { PeriodSums } from './sums.ts'
-import type { PeriodReport, SavedPeriod } from './sums.ts'
+import type { PeriodReport, PeriodRow, SavedPeriod } from './sums.ts'
 import type { Outcome, Role } from './types.ts'
 
 interface OpenTurn extends ReceiptTurn {
@@ -96,8 +96,12 @@ export class Accounts {
 
   /** The account of a period, the present one unless it is named; undefined where nothing is known of it. */
   report(nowMs: number, period?: string): PeriodReport | undefined {
-    const current = this.#periodAt(this.#calendar.wallMs(nowMs))
-    return (period === undefined ? current : this.#periods.get(period))?.report(this.#limits.periodMs)
+    return this.#named(nowMs, period)?.report(this.#limits.periodMs)
+  }
+
+  /** One peer's row of a report, at the cost of that row. */
+  row(nowMs: number, peer: PeerKey, period?: string): PeriodRow | undefined {
+    return this.#named(nowMs, period)?.rowOf(peer)
   }
 
   /** Names of the periods of which something is known, oldest first. */
@@ -117,8 +121,7 @@ export class Accounts {
 
   /** A period's sums as plain data, to be kept over a restart. */
   save(nowMs: number, period?: string): SavedPeriod | undefined {
-    const current = this.#periodAt(this.#calendar.wallMs(nowMs))
-    return (period === undefined ? current : this.#periods.get(period))?.save()
+    return this.#named(nowMs, period)?.save()
   }
 
   /** Takes sums back that `save` gave; to be called before anything is counted in that period. */
@@ -130,6 +133,11 @@ export class Accounts {
   /** What is held: 0 wants once all have ended and are settled. */
   get gauges(): { readonly openWants: number; readonly receiptBytes: number } {
     return { openWants: this.#open.size, receiptBytes: this.#log.bytes }
+  }
+
+  #named(nowMs: number, period: string | undefined): PeriodSums | undefined {
+    const current = this.#periodAt(this.#calendar.wallMs(nowMs))
+    return period === undefined ? current : this.#periods.get(period)
   }
 
   #periodAt(wallMs: number): PeriodSums {

@@ -32,6 +32,7 @@ export {
   isSavedPeriod,
   otherPeers,
   type PeriodReport,
+  type PeriodRow,
   rewardableByTurn,
   type SavedPeriod,
   type SummedReceipt,

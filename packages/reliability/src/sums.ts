@@ -34,6 +34,12 @@ export interface PeriodReport {
   readonly rows: readonly AccountRow[]
 }
 
+/** One peer's part of a period's account. */
+export interface PeriodRow extends Pick<PeriodReport, 'period' | 'receipts'> {
+  /** Undefined where nothing was asked of it. */
+  readonly row: AccountRow | undefined
+}
+
 /** A period's sums as plain data. */
 export interface SavedPeriod {
   readonly period: string
@@ -97,6 +103,11 @@ export class PeriodSums {
     const { period, startMs, wants, receipts, rows } = this.save()
     rows.sort((a, b) => b.rewardable - a.rewardable || b.attempted - a.attempted || (a.peer < b.peer ? -1 : 1))
     return { period, startMs, endMs: startMs + periodMs, wants, receipts, totals: countersOf(this.#totals), rows }
+  }
+
+  rowOf(peer: PeerKey): PeriodRow {
+    const row = this.#rows.get(peer)
+    return { period: this.name, receipts: this.#receipts, row: row === undefined ? undefined : { peer, ...countersOf(row) } }
   }
 
   save(): SavedPeriod & { rows: AccountRow[] } {

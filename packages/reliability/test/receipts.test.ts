@@ -114,6 +114,9 @@ describe('receipts', () => {
             `${row.attempted} ${row.successful} ${row.rewardable}`
           ])
           expect(new Map(rows)).toEqual(replay(receipts))
+          for (const row of report?.rows ?? []) {
+            expect(accounts.row(nowMs, row.peer, period)).toEqual({ period, receipts: receipts.length, row })
+          }
           attempted += report?.totals.attempted ?? 0
           successful += report?.totals.successful ?? 0
         }

@@ -1,7 +1,15 @@
 import { type AbortOptions, type BlockKey, type PeerKey } from '@shardswap/interface'
 import type { Logger } from '@libp2p/interface'
 import { defaultLogger } from '@libp2p/logger'
-import { Accounts, defaultAccountLimits, hasTurn, type PeriodReport, type Receipt, type ReceiptTurn } from '@shardswap/reliability'
+import {
+  Accounts,
+  defaultAccountLimits,
+  hasTurn,
+  type PeriodReport,
+  type PeriodRow,
+  type Receipt,
+  type ReceiptTurn
+} from '@shardswap/reliability'
 import type { Datastore } from 'interface-datastore'
 import { base58btc } from 'multiformats/bases/base58'
 import { nowMs } from '../clock.ts'
@@ -42,6 +50,8 @@ export interface ReceiptsOptions extends AbortOptions {
 export interface AccountBook {
   /** Undefined where nothing is known of the period; the present one by default. */
   report(period?: string): AccountReport | undefined
+  /** One peer's row of it, for which no other is looked at. */
+  row(peer: PeerKey, period?: string): PeriodRow | undefined
   receipts(options?: ReceiptsOptions): AsyncGenerator<AccountReceipt>
 }
 
@@ -51,6 +61,7 @@ export function accountBook(accounts: Accounts, store: ReceiptStore, nowMs: () =
       const report = accounts.report(nowMs(), period)
       return report === undefined ? undefined : { ...report, receiptsKept: store.kept(report.period), periods: accounts.periods }
     },
+    row: (peer, period) => accounts.row(nowMs(), peer, period),
     receipts: async function* ({ period, peer, bytesMax, signal } = {}) {
       const name = period ?? accounts.report(nowMs())?.period ?? ''
       for await (const receipt of store.receipts(name, bytesMax)) {

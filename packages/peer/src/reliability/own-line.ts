@@ -17,7 +17,7 @@ const pausePerSearch = 9
 const receiptsPerTurn = 256
 
 export interface OwnLinePorts {
-  readonly book: AccountBook
+  readonly book: Pick<AccountBook, 'row'>
   readonly receipts: Pick<ReceiptStore, 'receipts'>
   readonly nowMs: () => number
 }
@@ -50,14 +50,13 @@ export class OwnAccounts {
    * Rejects where too many ask.
    */
   async of(peer: PeerKey, period?: string): Promise<{ readonly account: OwnAccount | undefined; readonly receipts: OwnReceipts }> {
-    const report = this.#ports.book.report(period)
-    const row = report?.rows.find((each) => each.peer === peer)
+    const found = this.#ports.book.row(peer, period)
     // Who was never asked for anything costs no search.
-    if (report === undefined || row === undefined) return { account: undefined, receipts: { length: 0, isCut: false, at: () => undefined } }
-    const { attempted, successful, rewardable, primaryTurns, backupTurns, rescued } = row
-    const { receipts, isCut } = await this.#find(peer, report.period)
+    if (found?.row === undefined) return { account: undefined, receipts: { length: 0, isCut: false, at: () => undefined } }
+    const { attempted, successful, rewardable, primaryTurns, backupTurns, rescued } = found.row
+    const { receipts, isCut } = await this.#find(peer, found.period)
     return {
-      account: { period: report.period, attempted, successful, rewardable, primaryTurns, backupTurns, rescued },
+      account: { period: found.period, attempted, successful, rewardable, primaryTurns, backupTurns, rescued },
       receipts: { length: receipts.length, isCut, at: (index) => ownReceipt(receipts[index], peer) }
     }
   }
@@ -96,7 +95,7 @@ export class OwnAccounts {
     const sinceMs = nowMs()
     const found: Receipt[] = []
     let looked = 0
-    const written = book.report(period)?.receipts ?? 0
+    const written = book.row(peer, period)?.receipts ?? 0
     for await (const receipt of receipts.receipts(period, searchedBytesMax)) {
       this.#stopping.signal.throwIfAborted()
       if (hasTurn(receipt, peer)) found.push(receipt)

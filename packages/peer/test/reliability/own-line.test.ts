@@ -1,5 +1,5 @@
-import { type BlockKey, peerKey } from '@shardswap/interface'
-import type { PeriodReport, Receipt } from '@shardswap/reliability'
+import { type BlockKey, type PeerKey, peerKey } from '@shardswap/interface'
+import type { Receipt } from '@shardswap/reliability'
 import { expect, it, onTestFinished } from 'vitest'
 import { OwnAccounts } from '../../src/reliability/own-line.ts'
 
@@ -25,7 +25,6 @@ function scene(written = 2000): { own: OwnAccounts; count: { begun: number; runn
     backupTurns: 0,
     rescued: 3
   }))
-  const report = { period: '2026-11-30', rows, receipts: written } as unknown as PeriodReport
   async function* receipts(): AsyncGenerator<Receipt> {
     count.begun += 1
     count.most = Math.max(count.most, ++count.running)
@@ -33,7 +32,9 @@ function scene(written = 2000): { own: OwnAccounts; count: { begun: number; runn
     count.running -= 1
     clock.ms += 1
   }
-  const book = { report: () => ({ ...report, receiptsKept: 2000, periods: [] }), receipts: () => (async function* () {})() }
+  const book = {
+    row: (peer: PeerKey) => ({ period: '2026-11-30', receipts: written, row: rows.find((row) => row.peer === peer) })
+  }
   const own = new OwnAccounts({ book, receipts: { receipts }, nowMs: () => clock.ms })
   onTestFinished(() => own.stop())
   return { own, count, clock }

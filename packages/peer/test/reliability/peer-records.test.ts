@@ -222,13 +222,15 @@ it('[P8][P9] a peer is told its own row and receipts, and others only by number'
   expect(await records.line(gone, undefined)).toMatchObject({ account: undefined, receipts: { length: 0 } })
 })
 
-it('who asks how it stands does not make us reckon everybody’s score', async () => {
+it('who asks how it stands does not make us reckon everybody’s score, nor everybody’s account', async () => {
   const records = await open(undefined)
   for (const peer of [good, bad]) records.core.peerConnected(peer, 0)
   turns(records.core, good, 'success', 30, 0)
   const all = records.scores()
   const scores = vi.spyOn(records.core, 'scores')
+  const report = vi.spyOn(records.core.accounts, 'report')
   expect((await records.line(good, undefined)).score).toEqual(all.find(({ peer }) => peer === good))
   expect((await records.line(gone, undefined)).score).toBeUndefined()
   expect(scores).not.toHaveBeenCalled()
+  expect(report).not.toHaveBeenCalled()
 })
