@@ -10,11 +10,17 @@ function provenPair(): Scene {
   return scene
 }
 
-/** The next run of the same node an hour later, by a wall clock that was moved. */
-function restarted(wallShiftMs: number): Scene {
+/** Of such a pair `a` failed hard, so long ago. */
+function shutOutFor(ms: number): Scene {
   const scene = provenPair()
   scene.core.failedHard(peerNamed('a'), scene.nowMs)
-  scene.pass(hourMs)
+  scene.pass(ms)
+  return scene
+}
+
+/** The next run of the same node an hour later, by a wall clock that was moved. */
+function restarted(wallShiftMs: number): Scene {
+  const scene = shutOutFor(hourMs)
   const remembered = JSON.parse(JSON.stringify(scene.core.remember(scene.nowMs))) as unknown
   return new Scene({ remembered, wallMs: wallMs + scene.nowMs + wallShiftMs, nowMs: 5000 })
 }
@@ -36,9 +42,7 @@ describe('a hard failure', () => {
   })
 
   it('[P2] lets its score come back over seven days of connected time, and its weight with it', () => {
-    const scene = provenPair()
-    scene.core.failedHard(peerNamed('a'), scene.nowMs)
-    scene.pass(dayMs)
+    const scene = shutOutFor(dayMs)
     scene.turns('a', 'success', 1000, 0)
     scene.turns('b', 'success', 1000, 0)
     scene.pass()
@@ -67,9 +71,7 @@ describe('a hard failure', () => {
   })
 
   it('[C4] vets nobody on the way back, so that a restart in it changes nothing', () => {
-    const scene = provenPair()
-    scene.core.failedHard(peerNamed('a'), scene.nowMs)
-    scene.pass(dayMs)
+    const scene = shutOutFor(dayMs)
     scene.turns('a', 'success', 200, 0)
     scene.pass(hourMs)
     const before = scene.core.standing(peerNamed('a'), scene.nowMs)

@@ -2,6 +2,9 @@
 import { onTestFinished } from 'vitest'
 import { type AddedFile, Cluster, type Fetched, type FileSpec, type PeerProcess, type StatReport } from '../src/index.ts'
 
+/** Of the file's bytes, so many may come twice. */
+export const duplicateShareMax = 0.005
+
 /** A cluster that ends with the test. */
 export function cluster(): Cluster {
   const made = new Cluster()

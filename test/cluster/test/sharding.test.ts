@@ -1,11 +1,9 @@
 /** Downloads from several providers over real TCP, every peer in a process of its own. Only ratios and counts. */
 import { expect, test } from 'vitest'
-import { addToAll, cluster, download, linksTo } from './downloads.ts'
+import { addToAll, cluster, download, duplicateShareMax, linksTo } from './downloads.ts'
 
 const MiB = 1024 * 1024
 const file = { seed: 1, bytes: 64 * MiB }
-/** Of the file's bytes, so many may come twice. */
-const duplicateShareMax = 0.005
 
 test(
   '[B3][C1][C3] one, two, four and eight providers of 64 MiB: each delivers, the content matches, hardly a byte comes twice',

@@ -1,12 +1,10 @@
 /** The one test of links whose clock counts; `pnpm test:quiet` runs it where nothing else does. */
 import { expect, test } from 'vitest'
-import { addToAll, cluster, download, linksTo } from './downloads.ts'
+import { addToAll, cluster, download, duplicateShareMax, linksTo } from './downloads.ts'
 
 const MiB = 1024 * 1024
 // With 256 blocks the slow one's part is eight, and one more or less of them a tenth of the time: here it is 33 of 1,024.
 const file = { seed: 1, bytes: 64 * MiB, leafBytes: 64 * 1024 }
-/** Of the file's bytes, so many may come twice. */
-const duplicateShareMax = 0.005
 // So slow that two cores carry them all, and that what a download begins and ends with is a small part of it.
 const fastBytesPerS = 3e6
 const slowBytesPerS = fastBytesPerS / 10

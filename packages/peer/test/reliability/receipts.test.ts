@@ -86,6 +86,21 @@ async function keysIn(datastore: MemoryDatastore, prefix: string): Promise<Key[]
   return keys
 }
 
+/** A run that ended, with three receipts in one segment. */
+async function oneSegment(): Promise<{ datastore: MemoryDatastore; before: Run; key: Key; good: Uint8Array }> {
+  const datastore = new MemoryDatastore()
+  const before = await new Run(datastore).start()
+  before.fetch(3)
+  await before.store.stop()
+  const [key] = (await keysIn(datastore, '/shardswap/receipts')) as [Key]
+  return { datastore, before, key, good: await datastore.get(key) }
+}
+
+/** The same bytes but for one bit of the one at a place. */
+function flipped(bytes: Uint8Array, at: number): Uint8Array {
+  return bytes.map((byte, index) => (index === at ? byte ^ (1 << (at % 8)) : byte))
+}
+
 describe('receipts in a datastore', () => {
   it('[P8][P9] give, with those in memory, the account of their period, before and after a restart', async () => {
     const datastore = new MemoryDatastore()
@@ -240,14 +255,9 @@ describe('without a stop', () => {
   })
 
   it('a segment that is damaged or cut off at any byte is never taken for a good one; the sums go on', async () => {
-    const datastore = new MemoryDatastore()
-    const before = await new Run(datastore).start()
-    before.fetch(3)
-    await before.store.stop()
-    const [key] = (await keysIn(datastore, '/shardswap/receipts')) as [Key]
-    const good = await datastore.get(key)
+    const { datastore, key, good } = await oneSegment()
     for (let at = 0; at < good.byteLength; at++) {
-      for (const damaged of [good.map((byte, index) => (index === at ? byte ^ (1 << (at % 8)) : byte)), good.slice(0, at)]) {
+      for (const damaged of [flipped(good, at), good.slice(0, at)]) {
         await datastore.put(key, damaged)
         const after = await new Run(datastore).start()
         expect(await after.receipts(), `byte ${at}`).toEqual([])
@@ -259,19 +269,11 @@ describe('without a stop', () => {
   })
 
   it('a segment that is not summed yet, damaged at any byte, counts for nothing', async () => {
-    const datastore = new MemoryDatastore()
-    const before = await new Run(datastore).start()
-    before.fetch(3)
-    await before.store.stop()
+    const { datastore, before, key, good } = await oneSegment()
     await datastore.delete(new Key(`/shardswap/accounts/${day}`))
-    const [key] = (await keysIn(datastore, '/shardswap/receipts')) as [Key]
-    const good = await datastore.get(key)
     expect((await new Run(datastore).start()).report).toEqual(before.report)
     for (let at = 0; at < good.byteLength; at++) {
-      await datastore.put(
-        key,
-        good.map((byte, index) => (index === at ? byte ^ (1 << (at % 8)) : byte))
-      )
+      await datastore.put(key, flipped(good, at))
       const after = await new Run(datastore).start()
       expect(after.report, `byte ${at}`).toMatchObject({ wants: 0, rows: [] })
       expect(after.log.errors).toHaveLength(1)
@@ -279,12 +281,7 @@ describe('without a stop', () => {
   })
 
   it('a good segment under another’s name is damage too', async () => {
-    const datastore = new MemoryDatastore()
-    const before = await new Run(datastore).start()
-    before.fetch(3)
-    await before.store.stop()
-    const [key] = (await keysIn(datastore, '/shardswap/receipts')) as [Key]
-    const good = await datastore.get(key)
+    const { datastore, key, good } = await oneSegment()
     await datastore.delete(key)
     for (const name of [key.toString().replace(day, '2026-11-29'), key.toString().replace('-3-', '-4-')]) {
       await datastore.put(new Key(name), good)
