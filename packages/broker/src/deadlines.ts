@@ -1,6 +1,7 @@
 import { Heap } from '@shardswap/interface'
 import type { Copy } from './blocks.ts'
 import type { PeerQueue } from './queue.ts'
+import { heldMs } from './timing.ts'
 
 /** How soon a want whose deadline stands still is looked at again. */
 const graceMs = 50
@@ -43,10 +44,10 @@ export class Deadlines {
       peer.timing.standStill(sinceMs, nowMs)
       for (const copy of peer.copies.values()) {
         if (!isOpen(copy)) continue
-        const heldMs = nowMs - Math.max(copy.sinceMs, sinceMs)
-        copy.sinceMs += heldMs
-        copy.deadlineMs += heldMs
-        copy.lateMs += heldMs
+        const byMs = heldMs(copy.sinceMs, sinceMs, nowMs)
+        copy.sinceMs += byMs
+        copy.deadlineMs += byMs
+        copy.lateMs += byMs
         this.watch(copy, nowMs)
       }
     }

@@ -28,6 +28,11 @@ export interface Asked {
   readonly filledWindow: boolean
 }
 
+/** How much of the time since something was noted was nobody's. What was noted at one moment must move by the very same. */
+export function heldMs(atMs: number, sinceMs: number, nowMs: number): number {
+  return nowMs - Math.max(atMs, sinceMs)
+}
+
 /** What is known of a peer's latency and rate, and what follows from it: deadlines and windows. Milliseconds and bytes. */
 export class Timing {
   /** Smoothed, with the gains of RFC 6298. */
@@ -148,7 +153,7 @@ export class Timing {
 
   /** Whatever was noted before `nowMs` moves on by the time since then that was nobody's. */
   standStill(sinceMs: number, nowMs: number): void {
-    const moved = (atMs: number): number => atMs + nowMs - Math.max(atMs, sinceMs)
+    const moved = (atMs: number): number => atMs + heldMs(atMs, sinceMs, nowMs)
     if (this.lastBytesAtMs !== Number.NEGATIVE_INFINITY) this.lastBytesAtMs = moved(this.lastBytesAtMs)
     if (this.#fromMs !== undefined) this.#fromMs = moved(this.#fromMs)
     if (this.#askedMs !== undefined) this.#askedMs = moved(this.#askedMs)
