@@ -80,12 +80,14 @@ interface Client {
   key: ClientKey | undefined
   owner: Owner | undefined
   open: number
+  overdue: number
 }
 
 /**
  * Decides which request is served. Rules, by number where the code applies them:
- * 1. A request is one want-block. It is open from `request`, where that admits it, to `ended` (I14).
- * 2. All that are open count, whoever asked; at most Cap_max are (I9, I10).
+ * 1. A request is one want-block. It is open from `admit` to `ended` (I14).
+ * 2. All that are open count, whoever asked; at most Cap_max are (I9, I10). Those that are `overdue`, since their client does
+ *    not read, count to Cap_max alone: compared with scores they would let a few such clients turn away all with a small one.
  * 3. The score is the owner's; clients that nobody stands behind have the free score, all of them the same.
  * 4. Scores are taken anew after each test, each change of the servers, `refreshRequests` requests and `refreshMs` (I14). In
  *    between they stand, so a decision costs the same for one owner and for thousands.
@@ -103,6 +105,7 @@ export class Admission {
   readonly #counts = new Map<AdmissionReason, number>()
   #bound = 0
   #open = 0
+  #overdue = 0
   #freeOpen = 0
   #freeTurnedAway = 0
   /** Counts the refreshes. */
@@ -124,38 +127,72 @@ export class Admission {
     return this.#open
   }
 
-  /** [I10] A peer's want-block would be taken up now. Where it is admitted it is open, and `ended` must follow. */
-  request(peer: PeerKey, nowMs: number): Decision {
-    this.#requestsSince++
-    if (this.#requestsSince >= this.#limits.refreshRequests) this.#takeAnew(nowMs)
-    const client = this.#clients.get(peer)
-    const decision = this.judge(peer, nowMs)
-    this.#counts.set(decision.reason, (this.#counts.get(decision.reason) ?? 0) + 1)
-    if (decision.action === 'admit') this.#countOpen(client ?? this.#addClient(peer), 1)
-    else if (client?.owner) client.owner.turnedAway++
-    else this.#freeTurnedAway++
+  /** Requests that are open and whose client does not read. */
+  get overdue(): number {
+    return this.#overdue
+  }
+
+  /** [I10] How many requests of a peer are admitted in a row now. Nothing is counted. */
+  room(peer: PeerKey, nowMs: number): number {
+    if (this.mode === 'off') return 0
+    const { openRequestsMax } = this.#limits
+    const inRow = acceptedInRow(this.#scoreOf(this.#clients.get(peer)?.owner, nowMs), this.#open - this.#overdue, openRequestsMax)
+    return Math.min(inRow, openRequestsMax - this.#open)
+  }
+
+  /** [I10] So many requests of a peer, no more than there is `room` for, are open from now on. `ended` must follow for each. */
+  admit(peer: PeerKey, requests: number, nowMs: number): void {
+    assert(requests <= this.room(peer, nowMs), 'no more requests are admitted than there is room for')
+    const client = this.#clients.get(peer) ?? this.#addClient(peer)
+    this.#count(client.owner ? 'score' : 'free', requests)
+    this.#countOpen(client, requests)
+    this.#asked(requests, nowMs)
+  }
+
+  /** So many requests of a peer for which there is no room wait, or are refused, as the answer says: why. */
+  turnAway(peer: PeerKey, requests: number, nowMs: number): Decision {
+    const owner = this.#clients.get(peer)?.owner
+    const decision = this.#decide(owner, nowMs)
+    assert(decision.action !== 'admit', 'nobody is turned away for whom there is room')
+    this.#count(decision.reason, requests)
+    if (owner) owner.turnedAway += requests
+    else this.#freeTurnedAway += requests
+    this.#asked(requests, nowMs)
     return decision
   }
 
-  /** What `request` would say. Nothing is counted. */
+  /** What a peer's next request would be told. Nothing is counted. */
   judge(peer: PeerKey, nowMs: number): Decision {
     return this.#decide(this.#clients.get(peer)?.owner, nowMs)
   }
 
-  /** How many requests of a peer would be admitted in a row. */
-  room(peer: PeerKey, nowMs: number): number {
-    if (this.mode === 'off') return 0
-    return acceptedInRow(this.#scoreOf(this.#clients.get(peer)?.owner, nowMs), this.#open, this.#limits.openRequestsMax)
+  /** Whether somebody stands behind the peer: it has shown a client key of an owner's server. */
+  hasOwner(peer: PeerKey): boolean {
+    return this.#clients.get(peer)?.owner !== undefined
   }
 
-  /** A request that was admitted is over: its block is fully written (`isServed`), or will not be. */
-  ended(peer: PeerKey, isServed: boolean, nowMs: number): void {
+  /** (2) So many open requests of a peer are being written for longer than a client that reads would need. */
+  late(peer: PeerKey, requests: number): void {
     const client = this.#clients.get(peer)
-    assert(client !== undefined && client.open > 0, 'no more requests end than were admitted')
-    this.#countOpen(client, -1)
-    if (isServed) {
-      this.#served.add(nowMs)
-      client.owner?.served.add(nowMs)
+    assert(client !== undefined && client.overdue + requests <= client.open, 'no more requests are overdue than are open')
+    client.overdue += requests
+    this.#overdue += requests
+  }
+
+  /** So many requests that were admitted are over: their blocks are fully written (`isServed`), or will not be. `wasLate`: see `late`. */
+  ended(peer: PeerKey, requests: number, how: { readonly isServed: boolean; readonly wasLate?: boolean }, nowMs: number): void {
+    if (requests === 0) return
+    const client = this.#clients.get(peer)
+    assert(client !== undefined && client.open >= requests, 'no more requests end than were admitted')
+    if (how.wasLate === true) {
+      client.overdue -= requests
+      this.#overdue -= requests
+    }
+    this.#countOpen(client, -requests)
+    assert(client.overdue >= 0 && client.overdue <= client.open, 'what is overdue is open')
+    if (how.isServed) {
+      this.#served.add(nowMs, requests)
+      client.owner?.served.add(nowMs, requests)
     }
     this.#forgetIdle(peer, client)
   }
@@ -266,9 +303,12 @@ export class Admission {
   #decide(owner: Owner | undefined, nowMs: number): Decision {
     if (this.mode === 'off') return decisions.refuse.off
     const score = this.#scoreOf(owner, nowMs)
-    if (accepts(score, this.#open, this.#limits.openRequestsMax)) return decisions.admit[owner ? 'score' : 'free']
+    const isFull = this.#open >= this.#limits.openRequestsMax
+    // (2)
+    if (!isFull && accepts(score, this.#open - this.#overdue, this.#limits.openRequestsMax))
+      return decisions.admit[owner ? 'score' : 'free']
     const outcome = this.mode === 'open' ? decisions.wait : decisions.refuse
-    if (score > 0 && this.#open >= this.#limits.openRequestsMax) return outcome.full
+    if (score > 0 && isFull) return outcome.full
     if (!owner) return outcome['low-free-score']
     return score > 0 ? outcome['low-score'] : outcome.blacklisted
   }
@@ -286,14 +326,24 @@ export class Admission {
     return owner.score
   }
 
+  /** (4) */
+  #asked(requests: number, nowMs: number): void {
+    this.#requestsSince += requests
+    if (this.#requestsSince >= this.#limits.refreshRequests) this.#takeAnew(nowMs)
+  }
+
   #takeAnew(nowMs: number): void {
     this.#refresh++
     this.#refreshedMs = nowMs
     this.#requestsSince = 0
   }
 
+  #count(reason: AdmissionReason, requests: number): void {
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + requests)
+  }
+
   /** (1), (2) */
-  #countOpen(client: Client, by: 1 | -1): void {
+  #countOpen(client: Client, by: number): void {
     client.open += by
     this.#open += by
     if (client.owner) client.owner.open += by
@@ -302,7 +352,7 @@ export class Admission {
   }
 
   #addClient(peer: PeerKey): Client {
-    const client = { key: undefined, owner: undefined, open: 0 }
+    const client = { key: undefined, owner: undefined, open: 0, overdue: 0 }
     this.#clients.set(peer, client)
     return client
   }

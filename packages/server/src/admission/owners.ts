@@ -20,8 +20,8 @@ export class ServedSum {
     return faded(this.#sum, nowMs - this.#atMs, this.#windowMs)
   }
 
-  add(nowMs: number): void {
-    this.#sum = this.at(nowMs) + 1
+  add(nowMs: number, requests: number): void {
+    this.#sum = this.at(nowMs) + requests
     this.#atMs = Math.max(this.#atMs, nowMs)
   }
 }

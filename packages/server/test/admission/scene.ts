@@ -37,8 +37,11 @@ export class Scene {
   }
 
   request(name: string | number): Decision {
-    const decision = this.core.request(peerOf(name), this.nowMs)
-    if (decision.action === 'admit') this.open.set(name, (this.open.get(name) ?? 0) + 1)
+    const peer = peerOf(name)
+    const decision = this.core.judge(peer, this.nowMs)
+    if (decision.action !== 'admit') return this.core.turnAway(peer, 1, this.nowMs)
+    this.core.admit(peer, 1, this.nowMs)
+    this.open.set(name, (this.open.get(name) ?? 0) + 1)
     return decision
   }
 
@@ -65,7 +68,7 @@ export class Scene {
   }
 
   end(name: string | number, requests: number, isServed = true): void {
-    for (let at = 0; at < requests; at++) this.core.ended(peerOf(name), isServed, this.nowMs)
+    this.core.ended(peerOf(name), requests, { isServed }, this.nowMs)
     this.open.set(name, (this.open.get(name) ?? 0) - requests)
   }
 
