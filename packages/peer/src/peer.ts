@@ -285,6 +285,10 @@ export class ShardswapPeer implements Peer {
     return this.#server?.ledger(peerKey(peer))
   }
 
+  ledgers(): readonly LedgerStat[] {
+    return this.#server?.ledgers() ?? []
+  }
+
   #mustRun(): void {
     if (this.#state === 'new') throw new StoppedError('the peer is not started: call start() first')
     if (this.#state === 'stopped') throw new StoppedError('the peer was stopped')

@@ -220,5 +220,8 @@ export interface Peer extends BlockSource {
   ownScoreAt(peer: PeerId | string, options?: OwnScoreOptions): Promise<OwnScore>
   gauges(): PeerGauges
   wantlist(): readonly CID[]
+  /** What is known of one client; undefined for one that is neither connected nor wants anything. */
   ledger(peer: PeerId | string): LedgerStat | undefined
+  /** Of every client that is connected or wants something; none where nothing is served. */
+  ledgers(): readonly LedgerStat[]
 }

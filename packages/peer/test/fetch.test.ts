@@ -133,6 +133,7 @@ describe('callers', () => {
     abort.abort()
     await expect(first).rejects.toThrow(AbortError)
     expect(provider.ledger(peer.peerId)?.wants).toHaveLength(1)
+    expect(provider.ledgers()).toEqual([provider.ledger(peer.peerId)])
     await provider.put(block.cid, block.bytes)
     expect(await second).toEqual(block.bytes)
     expect(peer.stat().fetch).toMatchObject({ blocks: 1, duplicateBlocks: 0 })

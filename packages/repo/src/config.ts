@@ -1,6 +1,6 @@
 import { messageOf } from '@shardswap/interface'
 import { ConfigError } from './errors.ts'
-import type { RepoConfig, ShareName } from './types.ts'
+import type { RepoConfig, ServeMode, ShareName } from './types.ts'
 
 /** What a new repo starts with. */
 export const defaultConfig: RepoConfig = {
@@ -8,10 +8,13 @@ export const defaultConfig: RepoConfig = {
     swarm: ['/ip4/0.0.0.0/tcp/4001'],
     api: '/ip4/127.0.0.1/tcp/5001'
   },
-  reliability: { share: 'proportional', backups: true }
+  reliability: { share: 'proportional', backups: true },
+  serve: { mode: 'open', cap: 1024, freeScore: 128 }
 }
 
 const shareNames: readonly ShareName[] = ['proportional', 'equal', 'percentile']
+
+const serveModes: readonly ServeMode[] = ['open', 'registered', 'off']
 
 type Json = Record<string, unknown>
 
@@ -56,6 +59,24 @@ function reliabilityOf({ share, backups }: Json): RepoConfig['reliability'] {
   return { share: named, backups: backups ?? defaultConfig.reliability.backups }
 }
 
+/** Strangers have an eighth of what an owner gets who always answers, where nothing else is said; one request at least. */
+function freeScoreFor(cap: number): number {
+  return Math.max(1, Math.floor(cap / 8))
+}
+
+function serveOf({ mode, cap = defaultConfig.serve.cap, freeScore }: Json): RepoConfig['serve'] {
+  const named = mode === undefined ? defaultConfig.serve.mode : serveModes.find((name) => name === mode)
+  if (named === undefined) throw new ConfigError(`config: serve.mode must be one of ${serveModes.join(', ')}, not ${JSON.stringify(mode)}`)
+  if (typeof cap !== 'number' || !Number.isSafeInteger(cap) || cap < 1) {
+    throw new ConfigError(`config: serve.cap must be a whole number of requests above 0, not ${JSON.stringify(cap)}`)
+  }
+  const free = freeScore === undefined ? freeScoreFor(cap) : freeScore
+  if (typeof free !== 'number' || !(free >= 0 && free <= cap)) {
+    throw new ConfigError(`config: serve.freeScore must be a number from 0 to serve.cap, which is ${cap}, not ${JSON.stringify(free)}`)
+  }
+  return { mode: named, cap, freeScore: free }
+}
+
 /** Reads a config file's text; keys left out have their defaults. Errors: ConfigError, which names the key. */
 export function parseConfig(path: string, text: string): RepoConfig {
   let json: unknown
@@ -64,16 +85,18 @@ export function parseConfig(path: string, text: string): RepoConfig {
   } catch (cause) {
     throw new ConfigError(`config: ${path} is not JSON (${messageOf(cause)})`, { cause })
   }
-  const root = objectAt(json, 'the file', ['addresses', 'reliability'])
+  const root = objectAt(json, 'the file', ['addresses', 'reliability', 'serve'])
   const addresses = root['addresses'] === undefined ? {} : objectAt(root['addresses'], 'addresses', ['swarm', 'api'])
   const reliability = root['reliability'] === undefined ? {} : objectAt(root['reliability'], 'reliability', ['share', 'backups'])
+  const serve = root['serve'] === undefined ? {} : objectAt(root['serve'], 'serve', ['mode', 'cap', 'freeScore'])
   const { swarm, api } = addresses
   return {
     addresses: {
       swarm: swarm === undefined ? defaultConfig.addresses.swarm : swarmOf(swarm),
       api: api === undefined ? defaultConfig.addresses.api : apiOf(api)
     },
-    reliability: reliabilityOf(reliability)
+    reliability: reliabilityOf(reliability),
+    serve: serveOf(serve)
   }
 }
 

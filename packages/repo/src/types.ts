@@ -56,7 +56,18 @@ export interface RepoConfig {
     /** Whether a second peer is asked where the first is likely to fail. */
     readonly backups: boolean
   }
+  /** Whom this node serves, and how much at a time: docs/admission.md. */
+  readonly serve: {
+    readonly mode: ServeMode
+    /** Cap_max: so many requests are open at a time, over all clients. */
+    readonly cap: number
+    /** The score of clients that no registered server stands behind, in open requests; 0 to `cap`. */
+    readonly freeScore: number
+  }
 }
+
+/** What happens to requests that are not admitted: they wait, they are refused, or nothing is served at all. */
+export type ServeMode = 'open' | 'registered' | 'off'
 
 /** The maps from score to share that a config may name; those of the reliability layer. */
 export type ShareName = 'proportional' | 'equal' | 'percentile'

@@ -28,7 +28,8 @@ describe('the config file', () => {
     const text = await readFile(join(folder, 'config'), 'utf8')
     expect(JSON.parse(text)).toEqual({
       addresses: { swarm: ['/ip4/0.0.0.0/tcp/4001'], api: '/ip4/127.0.0.1/tcp/5001' },
-      reliability: { share: 'proportional', backups: true }
+      reliability: { share: 'proportional', backups: true },
+      serve: { mode: 'open', cap: 1024, freeScore: 128 }
     })
     expect(await configOf(text)).toEqual(JSON.parse(text))
   })
@@ -49,6 +50,25 @@ describe('the config file', () => {
     expect((await configOf(JSON.stringify({ reliability: { share } }))).reliability).toEqual({ share, backups: true })
   })
 
+  test.each(['open', 'registered', 'off'])('[I14] what becomes of requests that are not admitted may be %s', async (mode) => {
+    expect((await configOf(JSON.stringify({ serve: { mode } }))).serve).toEqual({ mode, cap: 1024, freeScore: 128 })
+  })
+
+  test.each([
+    [{ cap: 64 }, { cap: 64, freeScore: 8 }],
+    [{ cap: 5 }, { cap: 5, freeScore: 1 }],
+    [
+      { cap: 64, freeScore: 0 },
+      { cap: 64, freeScore: 0 }
+    ],
+    [
+      { cap: 1, freeScore: 0.5 },
+      { cap: 1, freeScore: 0.5 }
+    ]
+  ])('[I9] the free score follows the cap where it is not given, and may be 0 or a fraction: %j', async (serve, expected) => {
+    expect((await configOf(JSON.stringify({ serve }))).serve).toEqual({ mode: 'open', ...expected })
+  })
+
   test.each([
     ['{', /config is not JSON/],
     ['[]', /the file must be an object/],
@@ -64,7 +84,17 @@ describe('the config file', () => {
     ['{"reliability":{"shares":"equal"}}', /reliability\.shares is not a key.*share, backups/],
     ['{"reliability":{"share":"fair"}}', /reliability\.share must be one of proportional, equal, percentile, not "fair"/],
     ['{"reliability":{"share":null}}', /reliability\.share must be one of.*not null/],
-    ['{"reliability":{"backups":"no"}}', /reliability\.backups must be true or false, not "no"/]
+    ['{"reliability":{"backups":"no"}}', /reliability\.backups must be true or false, not "no"/],
+    ['{"serve":true}', /serve must be an object/],
+    ['{"serve":{"limit":5}}', /serve\.limit is not a key.*mode, cap, freeScore/],
+    ['{"serve":{"mode":"closed"}}', /serve\.mode must be one of open, registered, off, not "closed"/],
+    ['{"serve":{"mode":null}}', /serve\.mode must be one of.*not null/],
+    ['{"serve":{"cap":0}}', /serve\.cap must be a whole number of requests above 0, not 0/],
+    ['{"serve":{"cap":1.5}}', /serve\.cap must be a whole number.*not 1\.5/],
+    ['{"serve":{"cap":"64"}}', /serve\.cap must be a whole number.*not "64"/],
+    ['{"serve":{"freeScore":-1}}', /serve\.freeScore must be a number from 0 to serve\.cap, which is 1024, not -1/],
+    ['{"serve":{"cap":64,"freeScore":65}}', /serve\.freeScore must be a number from 0 to serve\.cap, which is 64, not 65/],
+    ['{"serve":{"freeScore":null}}', /serve\.freeScore must be a number.*not null/]
   ])('%s is refused with the name of the key, and the repo is left unlocked', async (text, message) => {
     await expect(configOf(text)).rejects.toMatchObject({
       name: 'ConfigError',

@@ -138,6 +138,11 @@ export class Engine {
     return true
   }
 
+  /** Of every peer that is connected or wants something. */
+  ledgers(): Iterable<Ledger> {
+    return this.#ledgers.values()
+  }
+
   /** Verified blocks came from the peer. */
   blocksReceived(peer: PeerKey, blocks: number, bytes: number): void {
     const counted = this.#ledgers.get(peer)?.counted

@@ -1,7 +1,7 @@
 import type { CID, PeerKey } from '@shardswap/interface'
 import type { DecodedMessage } from '@shardswap/protocol'
 import { Engine, sendTimeoutMs, verifyServeLimits } from '@shardswap/server'
-import type { Envelope, Sending, ServeGauges, ServeLimits, Want } from '@shardswap/server'
+import type { Envelope, Ledger, Sending, ServeGauges, ServeLimits, Want } from '@shardswap/server'
 import type { LedgerStat, ServeStat } from '../types.ts'
 import type { LocalBlocks, ServerLinks } from './types.ts'
 
@@ -100,8 +100,11 @@ export class Server {
   /** What is known of a peer; undefined for one that is neither connected nor wants anything. */
   ledger(peer: PeerKey): LedgerStat | undefined {
     const ledger = this.#engine.ledger(peer)
-    if (!ledger) return undefined
-    return { peer, wants: Array.from(ledger.wants.values(), (want) => want.cid), ...ledger.counted }
+    return ledger && ledgerStat(ledger)
+  }
+
+  ledgers(): LedgerStat[] {
+    return Array.from(this.#engine.ledgers(), ledgerStat)
   }
 
   stat(): ServeStat {
@@ -269,4 +272,8 @@ export class Server {
     clearTimeout(this.#retries.get(peer))
     this.#retries.delete(peer)
   }
+}
+
+function ledgerStat({ peer, wants, counted }: Ledger): LedgerStat {
+  return { peer, wants: Array.from(wants.values(), (want) => want.cid), ...counted }
 }
