@@ -1,6 +1,6 @@
 /** What a command's arguments mean; nonsense is a usage error before any repo is opened. */
 import { parsePath } from '@shardswap/content'
-import { parseCid } from '@shardswap/daemon'
+import { checkPeerId, parseCid } from '@shardswap/daemon'
 import { type CID, messageOf } from '@shardswap/interface'
 import { UsageError } from './errors.ts'
 
@@ -26,4 +26,10 @@ export function lastName(path: string): string {
 
 export function cidArgument(text: string): CID {
   return orUsage(() => parseCid(text))
+}
+
+/** The id of a peer, checked and given back as it was. */
+export function peerArgument(text: string): string {
+  orUsage(() => checkPeerId(text))
+  return text
 }

@@ -6,6 +6,7 @@ import { registerDag } from './commands/dag.ts'
 import { registerDaemon } from './commands/daemon.ts'
 import { registerDemo } from './commands/demo.ts'
 import { registerGet } from './commands/get.ts'
+import { registerLedger } from './commands/ledger.ts'
 import { registerNode } from './commands/node.ts'
 import { registerPeers } from './commands/peers.ts'
 import { registerRead } from './commands/read.ts'
@@ -37,6 +38,7 @@ export function createProgram(shell: Shell): Command {
   registerSwarm(program, shell)
   registerPeers(program, shell)
   registerReport(program, shell)
+  registerLedger(program, shell)
   registerNode(program, shell)
   return examples(program, [
     ['shardswap demo', 'see it work: four peers on this machine'],

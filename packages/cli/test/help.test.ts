@@ -27,6 +27,7 @@ test('there is every command that is promised', () => {
     'version',
     'peers',
     'report',
+    'ledger',
     'swarm peers',
     'swarm connect'
   ])
@@ -70,6 +71,7 @@ const wrong: [string, string[]][] = [
   ['a period of nobody', ['peers', '--period', '2026-11-30']],
   ['a standing that is watched', ['peers', '--me-at', '12D3', '--watch']],
   ['a standing at no multiaddr', ['peers', '--me-at', '/ip4']],
+  ['a ledger of nobody', ['ledger', 'frob']],
   ['an offline daemon', ['daemon', '--offline']],
   ['offline and a peer', ['--offline', '--peer', '/ip4/127.0.0.1/tcp/1', 'id']]
 ]

@@ -41,6 +41,11 @@ export function checkPeerName(text: string): void {
   else if (!isPeerId(text)) throw new InvalidParametersError(`"${text}" is neither a peer id, such as 12D3KooW…, nor a multiaddr`)
 }
 
+/** Refuses what is no PeerId. Errors: InvalidParametersError. */
+export function checkPeerId(text: string): void {
+  if (!isPeerId(text)) throw new InvalidParametersError(`"${text}" is no peer id, such as 12D3KooW…`)
+}
+
 /** Whether only this machine can reach a host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)

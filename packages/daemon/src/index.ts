@@ -4,7 +4,7 @@
  * (`LocalNode`, `startDaemon`) or over its RPC (`findDaemon`, `connectDaemon`).
  * The RPC speaks Kubo's `/api/v0` for the calls that it has.
  */
-export { checkPeerName, isLoopback, parseMultiaddr } from './address.ts'
+export { checkPeerId, checkPeerName, isLoopback, parseMultiaddr } from './address.ts'
 export { parseCid } from './cid.ts'
 export { connectDaemon, findDaemon } from './client/find.ts'
 export { RemoteNode } from './client/remote-node.ts'
@@ -18,6 +18,7 @@ export * from './limits.ts'
 export * from './node.ts'
 export * from './report-shapes.ts'
 export * from './score-shapes.ts'
+export * from './serve-shapes.ts'
 export * from './shapes.ts'
 export { parseStakes, rewardsOf, type Stakes } from './stakes.ts'
 export { agentVersion, version } from './version.ts'

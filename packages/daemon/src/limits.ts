@@ -28,3 +28,6 @@ export const symlinkBytesMax = 4096
 
 /** Peers in one answer with scores, those that are connected first: within `replyBytesMax`. */
 export const scoredPeersMax = 2000
+
+/** Clients in one answer with ledgers, those that were sent most first: within `replyBytesMax`. */
+export const ledgersShownMax = 2000

@@ -1,7 +1,16 @@
 import type { AddedEntry, AddOptions, AddSource, CarImportResult, DirectoryEntry, ReadOptions, WriteTreeResult } from '@shardswap/content'
 import type { AbortOptions, CID } from '@shardswap/interface'
-import type { AccountReceipt, AccountReport, Calibration, ConnectedPeer, OwnScore, OwnScoreOptions, PeerScore } from '@shardswap/peer'
-import type { RepoStat, VerifyResult } from '@shardswap/repo'
+import type {
+  AccountReceipt,
+  AccountReport,
+  Calibration,
+  ConnectedPeer,
+  LedgerStat,
+  OwnScore,
+  OwnScoreOptions,
+  PeerScore
+} from '@shardswap/peer'
+import type { RepoStat, ServeMode, VerifyResult } from '@shardswap/repo'
 
 /** Options of a call that may look for blocks at other peers. */
 export interface FetchOptions extends AbortOptions {
@@ -91,6 +100,29 @@ export interface ReceiptListOptions extends ReportOptions {
   readonly peer?: string | undefined
 }
 
+export interface LedgerOptions extends AbortOptions {
+  /** This client's alone, with what it wants. Errors: NotFoundError where nothing is known of it. */
+  readonly peer?: string | undefined
+}
+
+/** What is known of one client. */
+export interface ClientLedger extends Omit<LedgerStat, 'wants'> {
+  /** How many it wants. */
+  readonly wants: number
+  /** Which they are, where one client was asked for. */
+  readonly wanted?: readonly CID[]
+}
+
+/** What is known of clients. */
+export interface NodeLedgers {
+  /** What becomes of requests that are not admitted; undefined where no peer runs, which serves nobody. */
+  readonly mode: ServeMode | undefined
+  /** Those that were sent most first; of more than `ledgersShownMax` the first ones. */
+  readonly clients: readonly ClientLedger[]
+  /** How many are known in all. */
+  readonly known: number
+}
+
 /**
  * What the commands and the RPC can do. There are two: one that has the repo
  * open in this process, and one that asks a running daemon.
@@ -125,6 +157,8 @@ export interface SwapNode {
   report(options?: ReportOptions): Promise<AccountReport>
   /** Its receipts that are still there, oldest first. Errors: NotFoundError. */
   receipts(options?: ReceiptListOptions): AsyncIterable<AccountReceipt>
+  /** What is known of those who ask this node for blocks. Errors: NotFoundError, InvalidParametersError for a text that is no PeerId. */
+  ledgers(options?: LedgerOptions): Promise<NodeLedgers>
   repoStat(options?: AbortOptions): Promise<RepoStat>
   repoVerify(options?: AbortOptions): AsyncIterable<VerifyResult>
   /** Gives up what runs, and the repo where this process has it open. */

@@ -18,9 +18,11 @@ import type {
   BlockRemoved,
   BlockStat,
   FetchOptions,
+  LedgerOptions,
   NodeAddOptions,
   NodeGetOptions,
   NodeId,
+  NodeLedgers,
   NodeReadOptions,
   NodeScores,
   NodeVersion,
@@ -31,6 +33,7 @@ import type {
 import { sizeHeader } from '../rpc/reply.ts'
 import { reportOf, type ReportShape } from '../report-shapes.ts'
 import { ownScoreOf, type OwnScoreShape, scoresOf, type ScoresShape } from '../score-shapes.ts'
+import { ledgersOf, type LedgersShape } from '../serve-shapes.ts'
 import {
   type AddedShape,
   addedOf,
@@ -169,6 +172,10 @@ export class RemoteNode implements SwapNode {
 
   async *receipts({ period, peer, signal }: ReceiptListOptions = {}): AsyncGenerator<AccountReceipt> {
     yield* this.#lines<AccountReceipt>('shardswap/report/receipts', { period, peer }, { signal })
+  }
+
+  async ledgers({ peer, signal }: LedgerOptions = {}): Promise<NodeLedgers> {
+    return ledgersOf(await this.#json<LedgersShape>('shardswap/ledger', { arg: peer }, { signal }))
   }
 
   async repoStat(options: AbortOptions = {}): Promise<RepoStat> {

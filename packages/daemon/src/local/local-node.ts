@@ -33,9 +33,11 @@ import type {
   BlockRemoved,
   BlockStat,
   FetchOptions,
+  LedgerOptions,
   NodeAddOptions,
   NodeGetOptions,
   NodeId,
+  NodeLedgers,
   NodeReadOptions,
   NodeScores,
   NodeVersion,
@@ -47,6 +49,7 @@ import { scoredPeersMax } from '../limits.ts'
 import { agentVersion, version } from '../version.ts'
 import { checkBlockSize, cidForBlock, removeBlocks } from './blocks.ts'
 import { publicKeyText } from './identity.ts'
+import { nodeLedgers } from './ledgers.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
 import { offlineSource } from './source.ts'
 
@@ -232,6 +235,10 @@ export class LocalNode implements SwapNode {
     if (peer !== undefined) return peer
     const { rememberedAccounts } = await import('@shardswap/peer')
     return await rememberedAccounts(this.repo.datastore)
+  }
+
+  async ledgers({ peer }: LedgerOptions = {}): Promise<NodeLedgers> {
+    return nodeLedgers(await this.#peer, this.repo.config.serve.mode, peer)
   }
 
   async repoStat(): Promise<RepoStat> {

@@ -19,6 +19,7 @@ import { repoHandlers } from './repo.ts'
 import { writeError, writeReply } from './reply.ts'
 import { reportHandlers } from './report.ts'
 import { scoreHandlers } from './scores.ts'
+import { servingHandlers } from './serving.ts'
 import { swarmHandlers } from './swarm.ts'
 
 const handlers: Handlers = {
@@ -30,6 +31,7 @@ const handlers: Handlers = {
   ...repoHandlers,
   ...reportHandlers,
   ...scoreHandlers,
+  ...servingHandlers,
   ...swarmHandlers
 }
 
