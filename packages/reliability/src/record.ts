@@ -179,10 +179,11 @@ export class PeerRecord {
     if (this.inFlight > 0) this.inFlight -= 1
   }
 
-  observe(isSuccess: boolean, hour: number, limits: ReliabilityLimits): void {
+  /** `weight`: what of an observation it is; by default less for each failure of what was out together. */
+  observe(isSuccess: boolean, hour: number, limits: ReliabilityLimits, weight = this.#weigh(isSuccess, limits)): void {
     this.rollTo(hour, limits)
     this.windows.observe(isSuccess)
-    this.evidence.observe(isSuccess, limits, this.#weigh(isSuccess, limits))
+    this.evidence.observe(isSuccess, limits, weight)
     this.observedSinceNew += 1
     if (this.isVetted) {
       if (this.evidence.expected(limits.successPrior, limits) < limits.vettedSuccessMin) this.loseVetting()

@@ -133,6 +133,19 @@ export class Reliability implements ReliabilityCore {
     this.#known(peer, nowMs).counts.badBlocks += 1
   }
 
+  /**
+   * [I5] A peer answered, or did not, a test that was made under another identity. One observation of a peer that is known,
+   * as any other is, so that one record says whom we ask and whom we serve; but nobody's turn: no account (P8), receipt,
+   * forecast or budget knows of it.
+   */
+  tested(peer: PeerKey, isReceived: boolean, nowMs: number): void {
+    const record = this.#records.get(peer)
+    if (record === undefined) return
+    record.observe(isReceived, this.#calendar.hour(nowMs), this.limits, 1)
+    this.#records.settle(record)
+    this.#cohort.move(record, nowMs)
+  }
+
   duplicated(peer: PeerKey, bytes: number): void {
     const counts = this.#records.get(peer)?.counts
     if (counts === undefined) return

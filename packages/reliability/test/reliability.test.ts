@@ -188,3 +188,25 @@ describe('the score', () => {
     expect(scene.score('a')).toBeLessThan(10)
   })
 })
+
+it('[I5] a test of a server is an observation of the peer, and counts in no account, forecast or budget', () => {
+  const scene = new Scene()
+  scene.connect('a', 'b', 'c')
+  for (const name of ['a', 'b', 'c']) scene.turns(name, 'success', 30)
+  const before = { calibration: scene.core.calibration(), backups: scene.core.backups, report: scene.core.accounts.report(scene.nowMs) }
+  for (let test = 0; test < 10; test++) scene.core.tested(peerNamed('a'), false, scene.nowMs)
+  for (let test = 0; test < 10; test++) scene.core.tested(peerNamed('b'), true, scene.nowMs)
+  scene.core.tested(peerNamed('a stranger'), false, scene.nowMs)
+  scene.pass()
+  expect(scene.score('a')).toBeLessThan(scene.score('c') - 10)
+  expect(scene.score('b')).toBeGreaterThanOrEqual(scene.score('c'))
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => scene.core.scoreLine(peerNamed(name), scene.nowMs))
+  expect([a?.success24h, b?.success24h, c?.success24h]).toEqual([0.75, 1, 1])
+  expect(a?.counts).toEqual(c?.counts)
+  expect(scene.core.scores(scene.nowMs).map(({ peer }) => peer)).toHaveLength(3)
+  expect({
+    calibration: scene.core.calibration(),
+    backups: scene.core.backups,
+    report: scene.core.accounts.report(scene.nowMs)
+  }).toEqual(before)
+})
