@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { behaviourFaults } from '../src/behaviours.ts'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
 import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits, unfoundedLimits } from '../src/documents.ts'
 import { forbiddenImports } from '../src/imports.ts'
@@ -221,5 +222,31 @@ describe('documents', () => {
   it('finds a file that is too long', () => {
     expect(longFile(parse('a.ts', '1\n'.repeat(501)))).toHaveLength(1)
     expect(longFile(parse('a.ts', '1\n'.repeat(500)))).toEqual([])
+  })
+})
+
+describe('behaviours', () => {
+  const source = parse('test/a/test/a.test.ts', "it('does so', () => undefined)\nit(`does ${this} too`, () => undefined)\n")
+  const faults = (...lines: readonly string[]): string[] => messages(behaviourFaults('a.md', lines.join('\n'), [source]))
+
+  it('takes what tests show, by titles as they are written', () => {
+    expect(
+      faults('| 1 | x | `test/a/test/a.test.ts`: “does so” | – |', '| 2 | y | `test/a/test/a.test.ts`: “does ${this} too” | – |')
+    ).toEqual([])
+  })
+
+  it('finds a number that is missing, a test that is, a file that is, and a row without any', () => {
+    expect(
+      faults(
+        '| 1 | x | `test/a/test/a.test.ts`: “does not” | – |',
+        '| 3 | x | `test/b/test/b.test.ts`: “does so” | – |',
+        '| 4 | x | – | because |'
+      )
+    ).toEqual([
+      '1 test/a/test/a.test.ts has no test called does not',
+      '2 has 3 where 2 belongs',
+      '2 no test is in test/b/test/b.test.ts',
+      '3 names no test for 4'
+    ])
   })
 })

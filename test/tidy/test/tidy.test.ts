@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { behaviourFaults } from '../src/behaviours.ts'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
 import {
   lintFaults,
@@ -76,6 +77,13 @@ describe('the workspace', () => {
 
   it('has a test for each label of what is demanded', () => {
     expect(untestedLabels(all)).toEqual([])
+  })
+
+  it('shows each behaviour of boxo by a test that exists', () => {
+    const path = 'docs/boxo-behaviours.md'
+    const document = read(path)
+    expect(report(behaviourFaults(path, document, all))).toEqual([])
+    expect(document.match(/^\| \d+ \|/gm)).toHaveLength(73)
   })
 
   it('explains every limit', () => {
