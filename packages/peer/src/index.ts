@@ -2,7 +2,22 @@
  * @packageDocumentation
  * A libp2p peer that fetches and serves content-addressed blocks over Bitswap.
  */
-export { defaultServeLimits, type ServeLimits } from '@shardswap/server'
+export {
+  type AdmissionLimits,
+  type AdmissionMode,
+  type AdmissionReason,
+  type AdmissionView,
+  type Decision,
+  defaultAdmissionLimits,
+  defaultRegistryLimits,
+  defaultServeLimits,
+  type OwnerView,
+  type RecordOutcome,
+  type RegistryLimits,
+  type ServeLimits
+} from '@shardswap/server'
+export { defaultRegistryShellLimits, type RegistryShellLimits } from './admission/limits.ts'
+export type * from './admission/types.ts'
 export { createPeer } from './create-peer.ts'
 export * from './errors.ts'
 export { createExchangeCore, type ExchangeOptions } from './fetch/exchange.ts'

@@ -17,6 +17,16 @@ import type { Libp2p, Logger, PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
+import { AdmissionShell } from './admission/shell.ts'
+import type {
+  AdmissionReport,
+  BindingStat,
+  ClaimOptions,
+  DelegateOptions,
+  OwnRegistration,
+  RegisterOptions,
+  UnregisterOptions
+} from './admission/types.ts'
 import { nowMs } from './clock.ts'
 import { Fetcher } from './fetch/fetcher.ts'
 import { PeerSession } from './fetch/peer-session.ts'
@@ -69,6 +79,7 @@ export class ShardswapPeer implements Peer {
   readonly #search: Search
   readonly #records: PeerRecords
   readonly #scores: ScoresProtocol
+  readonly #admission: AdmissionShell
   readonly #sessions = new Set<PeerSession>()
   #own: PeerSession | undefined
   #stopping: Promise<void> | undefined
@@ -83,6 +94,13 @@ export class ShardswapPeer implements Peer {
     this.#store = localStore(blockstore)
     this.#records = records
     this.#scores = new ScoresProtocol({ libp2p, privateKey, log, nowMs, lines: records })
+    this.#admission = new AdmissionShell({
+      self: libp2p.peerId,
+      privateKey,
+      settings: init.admission ?? {},
+      isServing: init.serve !== false,
+      nowMs
+    })
     this.#network = new Network(
       libp2p,
       limits,
@@ -264,6 +282,30 @@ export class ShardswapPeer implements Peer {
     return await this.#scores.ask(typeof peer === 'string' ? parsePeerId(peer) : peer, options)
   }
 
+  admission(): AdmissionReport {
+    return this.#admission.admission()
+  }
+
+  async serverClaim(owner: PeerId | string, options?: ClaimOptions): Promise<string> {
+    return await this.#admission.serverClaim(owner, options)
+  }
+
+  async delegate(to: PeerId | string, options?: DelegateOptions): Promise<string> {
+    return await this.#admission.delegate(to, options)
+  }
+
+  async useDelegation(delegation: string | undefined): Promise<OwnRegistration> {
+    return await this.#admission.useDelegation(delegation)
+  }
+
+  async register(options?: RegisterOptions): Promise<BindingStat> {
+    return await this.#admission.register(options)
+  }
+
+  async unregister(options?: UnregisterOptions): Promise<readonly BindingStat[]> {
+    return await this.#admission.unregister(options)
+  }
+
   gauges(): PeerGauges {
     const fetch = this.#fetcher.gauges()
     const serve = this.#server?.gauges()
@@ -296,12 +338,14 @@ export class ShardswapPeer implements Peer {
 
   #onConnected(peer: PeerKey, supportsHave: boolean): void {
     this.#fetcher.connectPeer(peer, supportsHave)
+    this.#admission.connected(peer)
     this.#server?.peerConnected(peer)
   }
 
   #onDisconnected(peer: PeerKey): void {
     this.#fetcher.disconnectPeer(peer)
     this.#server?.peerDisconnected(peer)
+    this.#admission.disconnected(peer)
   }
 
   #onMessage(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined {

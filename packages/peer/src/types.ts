@@ -6,6 +6,7 @@ import type { ServeLimits } from '@shardswap/server'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { AccountLimits, BudgetLimits, Calibration, PeerScore, ReliabilityLimits, ShareMap } from '@shardswap/reliability'
+import type { AdmissionSettings, Registering } from './admission/types.ts'
 import type { PeerLimits } from './limits.ts'
 import type { AccountReceipt, AccountReport, ReceiptsOptions } from './reliability/account-book.ts'
 import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
@@ -55,6 +56,8 @@ export interface PeerInit {
   readonly backups?: boolean
   /** Limits of the serving half. */
   readonly serveLimits?: Partial<ServeLimits>
+  /** Whom the serving half serves first, and how (I8 to I16). */
+  readonly admission?: AdmissionSettings
   readonly logger?: ComponentLogger
   /** Told, beside the log, what whoever runs the peer should know: that what it remembered of others cannot be used. */
   readonly onWarning?: (message: string) => void
@@ -181,7 +184,7 @@ export interface ConnectedPeer {
 }
 
 /** A started peer. As a block source it reads its store first and fetches what is missing, in a session of its own. */
-export interface Peer extends BlockSource {
+export interface Peer extends BlockSource, Registering {
   readonly peerId: PeerId
   readonly libp2p: Libp2p
   readonly blockstore: Blockstore

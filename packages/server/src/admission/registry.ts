@@ -112,6 +112,18 @@ export class BindingRegistry<Signed extends BindingRecord> implements Registry {
     for (const { record } of this.#entries.values()) if (record.expiresMs > wallMs) yield record
   }
 
+  /** The record that holds of a client key. */
+  recordOf(client: ClientKey, nowMs: number): Signed | undefined {
+    const record = this.#entries.get(client)?.record
+    return record && record.expiresMs > this.#calendar.wallMs(nowMs) ? record : undefined
+  }
+
+  /** The lowest sequence that a new record of this client key, by this owner, may have. */
+  nextSequence(client: ClientKey, owner: OwnerKey): number {
+    const entry = this.#entries.get(client)
+    return entry ? this.#sequenceFor(owner, entry) + 1 : 0
+  }
+
   /** How many records came to which outcome. */
   outcomes(): ReadonlyMap<RecordOutcome, number> {
     return this.#outcomes
@@ -125,7 +137,7 @@ export class BindingRegistry<Signed extends BindingRecord> implements Registry {
     const standing = entry?.record
     if (standing?.sequence === record.sequence && isSame(standing, record)) return 'known'
     // (1)
-    if (entry && record.sequence <= this.#sequenceFor(record, entry)) return 'replayed'
+    if (entry && record.sequence <= this.#sequenceFor(record.owner, entry)) return 'replayed'
     if (record.kind === 'revocation') {
       // (3)
       return standing?.owner === record.owner ? undefined : 'other-owner'
@@ -179,8 +191,8 @@ export class BindingRegistry<Signed extends BindingRecord> implements Registry {
     return 'taken'
   }
 
-  #sequenceFor(record: Signed, { record: standing, boundSequence }: Entry<Signed>): number {
-    return standing.kind === 'revocation' && standing.owner !== record.owner ? boundSequence : standing.sequence
+  #sequenceFor(owner: OwnerKey, { record: standing, boundSequence }: Entry<Signed>): number {
+    return standing.kind === 'revocation' && standing.owner !== owner ? boundSequence : standing.sequence
   }
 
   /** (5) Records that stay go to the end, so that the next search goes on behind them. */
