@@ -106,7 +106,7 @@ export interface LedgerOptions extends AbortOptions {
 }
 
 /** What is known of one client. */
-export interface ClientLedger extends Omit<LedgerStat, 'wants'> {
+export interface ClientLedger extends Pick<LedgerStat, 'peer' | 'blocksSent' | 'bytesSent' | 'blocksReceived' | 'bytesReceived'> {
   /** How many it wants. */
   readonly wants: number
   /** Which they are, where one client was asked for. */

@@ -150,6 +150,18 @@ export interface LedgerStat {
   readonly bytesReceived: number
   readonly blocksSent: number
   readonly blocksReceived: number
+  /** Its want-blocks that are being read or written (I14). */
+  readonly openRequests: number
+  /** Bytes of blocks that wait for their turn. */
+  readonly queuedBytes: number
+  /** It reads slowly: its last answer took long, or failed. */
+  readonly isSlow: boolean
+  /** Its wants wait for admission. */
+  readonly isWaiting: boolean
+  /** Wants for which there was no room: they had to wait or were refused. */
+  readonly turnedAway: number
+  /** Milliseconds since the last block was written to it; left out where none was. */
+  readonly lastServedMsAgo?: number
 }
 
 /** Sizes of what a peer holds for its callers and its clients. All are 0 once nobody waits for anything and all sessions are closed. */

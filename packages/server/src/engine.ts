@@ -1,12 +1,17 @@
 import { assert, blockKey, cidBytesMax } from '@shardswap/interface'
-import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
-import { Ledger } from './ledger.ts'
-import type { Shares } from './ledger.ts'
+import type { CID, PeerKey } from '@shardswap/interface'
+import type { Admission } from './admission/admission.ts'
+import { Gate, type TurnedAway } from './gate.ts'
+import { Ledger, type LedgerPorts } from './ledger.ts'
 import type { ServeLimits } from './limits.ts'
+import { Lookups } from './lookups.ts'
+import { type Pool, ResponseMemory } from './memory.ts'
+import { MissingBlocks } from './missing.ts'
 import { Share } from './share.ts'
+import { Turns } from './turns.ts'
 import type { Answer, AnsweredBlock, AskedEntry, AskingMessage } from './types.ts'
-import { cidKey, Want } from './want.ts'
-import type { Batch, Envelope } from './want.ts'
+import { cidKey } from './want.ts'
+import type { Envelope, Want } from './want.ts'
 
 /** Sizes in bytes, counts of things: all are 0 once every peer has left and every send has ended. */
 export interface ServeGauges {
@@ -33,59 +38,55 @@ const identityHash = 0x00
 const presencesAlways = 16
 
 /**
- * Decides what is sent to whom, and when. Knows no store, stream, clock or
- * timer: the server tells it what happened and does what it says.
+ * Decides what is sent to whom, and when. Knows no store, stream, clock or timer: the server tells it what happened and when,
+ * and does what it says. A want's way: `message` → `takeLookups` → `lookedUp` → `nextEnvelope` → `blocksRead` → `startSend`
+ * → `sent`. Rules, by number where the code applies them, here or in the files that are named:
  *
- * A want's way: `message` → `takeLookups` → `lookedUp` → `nextEnvelope` →
- * `blocksRead` → `startSend` → `sent`. Peers take turns by envelopes. A peer
- * has at most one envelope being written; behind it some are read ahead, so that
- * a store that takes long to answer fills a fast link all the same, and leave in
- * order, small ones that are ready as one. Together all envelopes hold at most
- * `responseBytesMax`: a quarter of it is for peers whose last send was slow, the
- * rest for the others, so that neither waits for the other. Where it is scarce,
- * an envelope gets an eighth of what is left, so some is always left, and what is
- * read ahead leaves half of it alone.
+ * S1. Peers take turns, each worth the same number of bytes; newcomers have every second turn (turns.ts).
+ * S2. Within a peer the highest priority goes first, then first come (want.ts).
+ * S3. A peer has at most one envelope being written. Behind it some are read ahead, so that a store that takes long to answer
+ *     fills a fast link all the same; they leave in order, small ones that are ready as one (ledger.ts). How large they are
+ *     follows what the link takes (pace.ts).
+ * S4. All that is in memory is bounded, over all peers and for each; peers that read slowly share a quarter of it (memory.ts).
+ *     Who waits for room keeps its turn: else small blocks would pass a large one for ever.
+ * S5. A send that takes longer than `sendSlowMs` belongs to the slow ones from then on, and what was read ahead for its peer
+ *     is let go. Where they have more than their part by it, the sends that take longest are given up.
+ * S6. Each want that is taken is admitted, or waits, or is refused; clients without an owner yield to those with one (gate.ts).
+ * S7. What an envelope could not deliver waits again, at its old place. Nothing is credited that was not written.
+ * S8. Where nothing is served (mode `off`), every want is denied at once, and none is kept.
  */
 export class Engine {
   readonly #limits: ServeLimits
+  readonly #gate: Gate
   readonly #ledgers = new Map<PeerKey, Ledger>()
-  readonly #shares: Shares
-  /** Wants that wait for a block, or whose size is being asked at this moment. Most blocks are wanted by one peer. */
-  readonly #waiting = new Map<BlockKey, Want | Set<Want>>()
-  /** Ledgers with sizes to look up, and those that may get an envelope, each in turn. */
-  readonly #toLookUp = new Set<Ledger>()
-  readonly #toServe = new Set<Ledger>()
-  readonly #index = {
-    add: (want: Want): void => {
-      const there = this.#waiting.get(want.blockKey)
-      if (there === undefined) this.#waiting.set(want.blockKey, want)
-      else if (there instanceof Set) there.add(want)
-      else this.#waiting.set(want.blockKey, new Set([there, want]))
-    },
-    remove: (want: Want): void => {
-      const there = this.#waiting.get(want.blockKey)
-      if (there === want || (there instanceof Set && there.delete(want) && there.size === 0)) this.#waiting.delete(want.blockKey)
-    }
-  }
-  #lookupsWaiting = 0
+  readonly #ports: LedgerPorts
+  readonly #missing = new MissingBlocks()
+  readonly #lookups: Lookups
+  readonly #memory: ResponseMemory
+  readonly #turns: Readonly<Record<Pool, Turns>>
+  /** The slow ones are served before the others at the next opportunity. */
+  #isSlowOnesTurn = false
   #presencesSending = 0
-  readonly #responseBytes = { fast: 0, slow: 0 }
-  #order = 0
+  /** When it was last told anything. */
+  #nowMs = 0
   #blocksSent = 0
   #bytesSent = 0
   #messagesSent = 0
 
-  /** `limits` must have passed verifyServeLimits. */
-  constructor(limits: ServeLimits) {
+  /** `limits` must have passed verifyServeLimits. Who is admitted says `admission`, which nobody else asks to admit anybody. */
+  constructor(limits: ServeLimits, admission: Admission) {
     this.#limits = limits
-    this.#shares = {
-      wants: new Share(limits.wantsMax, (ledger, places) => {
-        ledger.yieldWants(places)
-        if (ledger.owes) ledger.ripe = true
-        this.#offer(ledger)
-      }),
-      presences: new Share(limits.presencesMax, (ledger, places) => ledger.yieldPresences(places))
-    }
+    this.#gate = new Gate(admission, limits)
+    this.#lookups = new Lookups(limits, this.#missing)
+    this.#memory = new ResponseMemory(limits)
+    this.#turns = { fast: new Turns(limits), slow: new Turns(limits) }
+    const wants = new Share<Ledger>(limits.wantsMax, (ledger, places) => {
+      ledger.yieldWants(places)
+      if (ledger.owes) ledger.ripe = true
+      this.#offer(ledger)
+    })
+    const presences = new Share<Ledger>(limits.presencesMax, (ledger, places) => ledger.yieldPresences(places))
+    this.#ports = { index: this.#missing, shares: { wants, presences }, refuses: (ledger) => this.#gate.refuses(ledger, this.#nowMs) }
   }
 
   connected(peer: PeerKey): void {
@@ -103,7 +104,8 @@ export class Engine {
   }
 
   /** Takes a peer's wants and cancels. */
-  message(peer: PeerKey, message: AskingMessage): void {
+  message(peer: PeerKey, message: AskingMessage, nowMs: number): void {
+    this.#nowMs = nowMs
     const { entries, full } = message
     // An empty full list clears, but not where it merely accompanies blocks: old Go servers send it so.
     const clears = full && (entries.length > 0 || (message.blocks.length === 0 && message.presences.length === 0))
@@ -118,17 +120,19 @@ export class Engine {
       // An identity CID carries its own bytes: nobody needs it sent.
       else if (entry.cid.multihash.code !== identityHash) asked.push(entry)
     }
-    this.#arrive(ledger, asked)
+    if (this.#gate.isShut) this.#deny(ledger, asked)
+    else this.#lookups.arrive(ledger, asked)
     // A peer that asks is there: try again, unless a timer is about to.
     if (ledger.failures >= this.#limits.sendTriesMax) this.rearm(peer)
     this.#offer(ledger)
   }
 
   /** Whoever waits for this block is answered now. False where nobody does. */
-  blockArrived(cid: CID, sizeBytes: number): boolean {
-    const wants = this.#waiting.size === 0 ? undefined : this.#waiting.get(blockKey(cid))
-    if (!wants || sizeBytes > this.#limits.blockBytesServedMax) return false
-    for (const want of wants instanceof Set ? Array.from(wants) : [wants]) {
+  blockArrived(cid: CID, sizeBytes: number, nowMs: number): boolean {
+    this.#nowMs = nowMs
+    const wants = this.#missing.size === 0 ? [] : this.#missing.of(blockKey(cid))
+    if (wants.length === 0 || sizeBytes > this.#limits.blockBytesServedMax) return false
+    for (const want of wants) {
       // Its lookup may have missed the block by a moment.
       if (want.state === 'arrived') want.sizeBytes = sizeBytes
       if (want.state !== 'missing') continue
@@ -136,11 +140,6 @@ export class Engine {
       this.#offer(want.ledger)
     }
     return true
-  }
-
-  /** Of every peer that is connected or wants something. */
-  ledgers(): Iterable<Ledger> {
-    return this.#ledgers.values()
   }
 
   /** Verified blocks came from the peer. */
@@ -153,71 +152,31 @@ export class Engine {
 
   /** The next wants of one peer whose sizes are to be asked; empty when there are none. Each goes to `lookedUp`. */
   takeLookups(): Want[] {
-    for (const ledger of this.#toLookUp) {
-      this.#toLookUp.delete(ledger)
-      const taken = ledger.lookups.splice(0, this.#limits.lookupBatchMax)
-      this.#lookupsWaiting -= taken.length
-      if (ledger.lookups.length > 0) this.#toLookUp.add(ledger)
-      const live: Want[] = []
-      for (const want of taken) {
-        if (want.state === 'arrived') {
-          this.#index.add(want)
-          live.push(want)
-        } else this.#answeredOne(want)
-      }
-      if (live.length > 0) return live
-      this.#offer(ledger)
-    }
-    return []
+    return this.#lookups.take((ledger) => this.#offer(ledger))
   }
 
   /** Whether so many sizes are still to be looked up that the peer should wait before it asks for more. */
   isBehind(peer: PeerKey): boolean {
-    const waiting = this.#ledgers.get(peer)?.lookups.length ?? 0
-    if (waiting === 0) return false
-    return waiting * 2 > this.#limits.lookupsPerPeerMax || this.#lookupsWaiting * 2 > this.#limits.lookupsMax
+    return this.#lookups.isBehind(this.#ledgers.get(peer))
   }
 
   /** Sizes of the blocks that `takeLookups` named, in its order; undefined where we lack one. */
-  lookedUp(wants: readonly Want[], sizesBytes: readonly (number | undefined)[]): void {
-    assert(wants.length === sizesBytes.length, 'a size for each want')
-    for (const [index, want] of wants.entries()) {
-      this.#index.remove(want)
-      const { ledger } = want
-      if (!ledger.dropped) ledger.lookedUp(want, sizesBytes[index] ?? want.sizeBytes)
-      this.#answeredOne(want)
-    }
+  lookedUp(wants: readonly Want[], sizesBytes: readonly (number | undefined)[], nowMs: number): void {
+    this.#nowMs = nowMs
+    this.#lookups.known(wants, sizesBytes)
     const ledger = wants[0]?.ledger
-    if (!ledger || ledger.dropped) return
-    this.#offer(ledger)
+    if (ledger && !ledger.dropped) this.#offer(ledger)
   }
 
   /**
    * The envelope whose blocks are to be read next, or undefined where no peer may have one now.
    * While nothing more can be read, `canRead` is false: then only one that needs no reading is given.
    */
-  nextEnvelope(canRead = true): Envelope | undefined {
-    // One that waits for room keeps its turn: else small blocks would pass a large one for ever.
-    const full = { fast: !canRead, slow: !canRead }
-    for (const ledger of this.#toServe) {
-      const pool = ledger.slow ? 'slow' : 'fast'
-      const readableBytes = full[pool] ? undefined : ledger.readableBytes
-      if (readableBytes !== undefined) {
-        const isAhead = ledger.hasEnvelope
-        const poolBytes = this.#limits.responseBytesMax * (pool === 'slow' ? 0.25 : 0.75)
-        // What is read ahead leaves half to those who have nothing yet.
-        const roomBytes = poolBytes / (isAhead ? 2 : 1) - this.#responseBytes[pool]
-        const needBytes = ledger.firstQueued?.sizeBytes ?? 0
-        if (needBytes <= roomBytes) {
-          const share = Math.min(ledger.pace.targetBytes, readableBytes, Math.floor(roomBytes / 8))
-          return this.#prepare(ledger, pool, ledger.takeBlocks(Math.max(needBytes, share)))
-        }
-        full[pool] = !isAhead
-      }
-      // Announcements need no room; where blocks are on their way, they leave with those.
-      if (!ledger.hasEnvelope && ledger.owesAnnouncements) return this.#prepare(ledger, pool, [])
-    }
-    return undefined
+  nextEnvelope(nowMs: number, canRead = true): Envelope | undefined {
+    this.#nowMs = nowMs
+    const [first, second] = this.#isSlowOnesTurn ? (['slow', 'fast'] as const) : (['fast', 'slow'] as const)
+    this.#isSlowOnesTurn = !this.#isSlowOnesTurn
+    return this.#nextOf(first, canRead) ?? this.#nextOf(second, canRead)
   }
 
   /** All blocks of the envelope are read, or found missing. */
@@ -228,6 +187,7 @@ export class Engine {
 
   /** What to hand to the peer's link now, if anything. One at a time: `sent` must follow. */
   startSend(peer: PeerKey, nowMs: number): Sending | undefined {
+    this.#nowMs = nowMs
     const ledger = this.#ledgers.get(peer)
     if (!ledger || ledger.sending) return undefined
     for (;;) {
@@ -254,13 +214,14 @@ export class Engine {
 
   /** The link's answer. Returns when to `rearm` the peer, in milliseconds from now; undefined: not by a timer. */
   sent(envelope: Envelope, ok: boolean, nowMs: number): number | undefined {
+    this.#nowMs = nowMs
     const { ledger } = envelope
-    this.#release(envelope)
+    this.#release(envelope, ok ? envelope.blocksSent : 0)
     if (ok) this.#credit(envelope)
     if (ledger.dropped) return undefined
     assert(ledger.sending === envelope, 'one send at a time')
     ledger.sending = undefined
-    ledger.slow = !ok || nowMs - envelope.startedMs > this.#limits.sendSlowMs
+    this.#setSlow(ledger, !ok || nowMs - envelope.startedMs > this.#limits.sendSlowMs)
     if (ok) {
       ledger.pace.sent(envelope.bytesSent, nowMs - envelope.startedMs)
       ledger.failures = 0
@@ -279,6 +240,22 @@ export class Engine {
     return this.#limits.sendRetryDelayMs * 2 ** (ledger.failures - 1)
   }
 
+  /** (S5) The send takes longer than `sendSlowMs`. Returns the peers whose sends should be given up, this one perhaps among them. */
+  late(envelope: Envelope, nowMs: number): PeerKey[] {
+    this.#nowMs = nowMs
+    const { ledger } = envelope
+    if (envelope.released || envelope.isLate) return []
+    envelope.isLate = true
+    this.#memory.slow(envelope)
+    this.#gate.late(envelope)
+    if (!ledger.dropped) {
+      this.#discardAhead(ledger)
+      this.#setSlow(ledger, true)
+      this.#offer(ledger)
+    }
+    return this.#gate.tooLate(this.#memory.slowExcessBytes)
+  }
+
   /** The peer may be sent to again after a failed send. */
   rearm(peer: PeerKey): void {
     const ledger = this.#ledgers.get(peer)
@@ -291,6 +268,16 @@ export class Engine {
   /** Forgets everybody. */
   clear(): void {
     for (const ledger of Array.from(this.#ledgers.values())) this.#drop(ledger)
+  }
+
+  /** Who had to wait or was refused since this was last asked, and why. */
+  takeTurnedAway(): readonly TurnedAway[] {
+    return this.#gate.takeTurnedAway()
+  }
+
+  /** Every peer that is connected or wants something. */
+  ledgers(): Iterable<Ledger> {
+    return this.#ledgers.values()
   }
 
   ledger(peer: PeerKey): Ledger | undefined {
@@ -306,33 +293,13 @@ export class Engine {
     for (const ledger of this.#ledgers.values()) queuedBytes += ledger.queuedBytes
     return {
       ledgers: this.#ledgers.size,
-      wants: this.#shares.wants.taken,
-      presences: this.#shares.presences.taken + this.#presencesSending,
-      lookups: this.#lookupsWaiting,
-      indexedBlocks: this.#waiting.size,
+      wants: this.#ports.shares.wants.taken,
+      presences: this.#ports.shares.presences.taken + this.#presencesSending,
+      lookups: this.#lookups.waiting,
+      indexedBlocks: this.#missing.size,
       queuedBytes,
-      responseBytes: this.#responseBytes.fast + this.#responseBytes.slow
+      responseBytes: this.#memory.bytes
     }
-  }
-
-  #arrive(ledger: Ledger, asked: readonly AskedEntry[]): void {
-    const room = Math.min(this.#limits.lookupsPerPeerMax - ledger.lookups.length, this.#limits.lookupsMax - this.#lookupsWaiting)
-    const chosen = asked.length <= room ? undefined : highest(asked, room)
-    const batch: Batch = { left: 0 }
-    for (const [index, entry] of asked.entries()) {
-      if (chosen === undefined || chosen[index] === 1) {
-        ledger.arrive(new Want(ledger, entry.cid, cidKey(entry.cid), entry, this.#order++, batch))
-        batch.left++
-      } else ledger.refuseEntry(entry)
-    }
-    this.#lookupsWaiting += batch.left
-    if (batch.left > 0) this.#toLookUp.add(ledger)
-    else if (asked.length > 0) ledger.ripe = true
-  }
-
-  /** One want of a message is dealt with; after the last the message's answer may leave. */
-  #answeredOne(want: Want): void {
-    if (--want.batch.left === 0 && want.ledger.owes) want.ledger.ripe = true
   }
 
   /** HAVE and DONT_HAVE for one envelope: an eighth of what peers that read slowly have left, and always some. */
@@ -341,15 +308,62 @@ export class Engine {
     return Math.min(presencesPerEnvelopeMax, Math.max(presencesAlways, Math.floor((presencesMax - this.#presencesSending) / 8)))
   }
 
-  #prepare(ledger: Ledger, pool: Envelope['pool'], wants: Want[]): Envelope {
-    let bytes = 0
-    for (const want of wants) bytes += want.sizeBytes ?? 0
+  /** (S8) */
+  #deny(ledger: Ledger, asked: readonly AskedEntry[]): void {
+    if (asked.length === 0) return
+    for (const entry of asked) ledger.refuseEntry(entry)
+    this.#gate.turnAway(ledger, asked.length, this.#nowMs)
+    ledger.ripe = true
+  }
+
+  /** (S1) */
+  #nextOf(pool: Pool, canRead: boolean): Envelope | undefined {
+    let isFull = !canRead
+    const turns = this.#turns[pool]
+    for (const ledger of turns.order()) {
+      if (!isFull && ledger.readableBytes !== undefined) {
+        const wantsMax = this.#gate.room(ledger, this.#nowMs)
+        if (wantsMax > 0) {
+          if (turns.sitsOut(ledger)) continue
+          const isAhead = ledger.hasEnvelope
+          const roomBytes = this.#memory.roomBytes(pool, isAhead)
+          if ((ledger.firstQueued?.sizeBytes ?? 0) <= roomBytes) return this.#take(ledger, pool, roomBytes, wantsMax)
+          // (S4)
+          isFull = !isAhead
+        }
+      }
+      // Announcements need no room; where blocks are on their way, they leave with those.
+      if (!ledger.hasEnvelope && ledger.owesAnnouncements) return this.#prepare(ledger, pool, [])
+    }
+    return undefined
+  }
+
+  /** Takes blocks of a peer whose turn it is, and for which there is room. */
+  #take(ledger: Ledger, pool: Pool, roomBytes: number, wantsMax: number): Envelope {
+    const shareBytes = Math.min(ledger.pace.targetBytes, ledger.readableBytes ?? 0, this.#memory.shareOf(roomBytes))
+    const wants = ledger.takeBlocks(Math.max(ledger.firstQueued?.sizeBytes ?? 0, shareBytes), wantsMax)
+    // Before it may leave the line.
+    this.#turns[pool].took(ledger, bytesOf(wants), this.#nowMs)
+    return this.#prepare(ledger, pool, wants)
+  }
+
+  #setSlow(ledger: Ledger, isSlow: boolean): void {
+    if (ledger.slow === isSlow) return
+    this.#turns[ledger.slow ? 'slow' : 'fast'].delete(ledger)
+    ledger.slow = isSlow
+  }
+
+  #prepare(ledger: Ledger, pool: Pool, wants: Want[]): Envelope {
+    const bytes = bytesOf(wants)
     const envelope: Envelope = {
       ledger,
       wants,
       blocks: Array.from({ length: wants.length }, () => undefined),
       bytes,
       pool,
+      requests: wants.length,
+      isLate: false,
+      isStrangers: this.#gate.isStranger(ledger.peer),
       ready: wants.length === 0,
       discarded: false,
       released: false,
@@ -358,12 +372,11 @@ export class Engine {
       bytesSent: 0,
       startedMs: 0
     }
-    this.#responseBytes[pool] += bytes
+    this.#memory.take(pool, bytes)
+    this.#gate.took(envelope, this.#nowMs)
     ledger.prepare(envelope)
     // What comes from now on is another answer.
     if (!ledger.owes) ledger.ripe = false
-    // The next has its turn.
-    this.#toServe.delete(ledger)
     this.#offer(ledger)
     return envelope
   }
@@ -371,8 +384,11 @@ export class Engine {
   /** Puts the ledger into the line of those who may get an envelope, at its end, or takes it out. */
   #offer(ledger: Ledger): void {
     const isDue = ledger.readableBytes !== undefined || (ledger.owesAnnouncements && !ledger.hasEnvelope)
-    if ((ledger.ripe || ledger.isFull) && isDue && !ledger.resting && !ledger.dropped) this.#toServe.add(ledger)
-    else this.#toServe.delete(ledger)
+    const turns = this.#turns[ledger.slow ? 'slow' : 'fast']
+    const takesPart = (ledger.ripe || ledger.isFull) && isDue && !ledger.resting && !ledger.dropped
+    if (takesPart) turns.add(ledger, this.#nowMs)
+    else turns.delete(ledger)
+    this.#gate.attend(ledger, !ledger.dropped && !ledger.slow && (takesPart || ledger.hasEnvelope))
   }
 
   #takeBack(envelope: Envelope): void {
@@ -389,13 +405,14 @@ export class Engine {
     }
   }
 
-  #release(envelope: Envelope): void {
+  /** (S6) Its memory is free, and what it was admitted for is over; so many of the blocks were written. */
+  #release(envelope: Envelope, blocksWritten = 0): void {
     assert(!envelope.released, 'no envelope is released twice')
     envelope.released = true
-    this.#responseBytes[envelope.pool] -= envelope.bytes
+    this.#memory.give(envelope.pool, envelope.bytes)
     this.#presencesSending -= envelope.announcements.length
     envelope.blocks = []
-    assert(this.#responseBytes[envelope.pool] >= 0, 'no more is released than was read')
+    this.#gate.ended(envelope, blocksWritten, this.#nowMs)
   }
 
   #credit(envelope: Envelope): void {
@@ -404,11 +421,12 @@ export class Engine {
     this.#messagesSent++
     envelope.ledger.counted.blocksSent += envelope.blocksSent
     envelope.ledger.counted.bytesSent += envelope.bytesSent
+    if (envelope.blocksSent > 0) envelope.ledger.servedMs = this.#nowMs
   }
 
   #open(peer: PeerKey): Ledger | undefined {
     if (this.#ledgers.size >= this.#limits.ledgersMax && !this.#forgetOne()) return undefined
-    const ledger = new Ledger(peer, this.#limits, this.#index, this.#shares)
+    const ledger = new Ledger(peer, this.#limits, this.#ports)
     this.#ledgers.set(peer, ledger)
     return ledger
   }
@@ -429,12 +447,12 @@ export class Engine {
 
   #drop(ledger: Ledger): void {
     ledger.dropped = true
-    this.#lookupsWaiting -= ledger.lookups.length
-    ledger.lookups = []
+    this.#lookups.forget(ledger)
     ledger.clear()
     this.#discardAhead(ledger)
-    this.#toLookUp.delete(ledger)
-    this.#toServe.delete(ledger)
+    this.#turns.fast.delete(ledger)
+    this.#turns.slow.delete(ledger)
+    this.#gate.forget(ledger)
     this.#ledgers.delete(ledger.peer)
   }
 }
@@ -459,23 +477,8 @@ function blocksOf(envelope: Envelope): AnsweredBlock[] {
   return blocks
 }
 
-/** Marks (1) the `count` entries of highest priority, earlier ones first among equals. */
-function highest(entries: readonly AskedEntry[], count: number): Uint8Array {
-  const marks = new Uint8Array(entries.length)
-  if (count <= 0) return marks
-  const priorities = Int32Array.from(entries, (entry) => entry.priority).sort()
-  const threshold = priorities[priorities.length - count] as number
-  let left = count
-  for (const [index, entry] of entries.entries()) {
-    if (entry.priority <= threshold) continue
-    marks[index] = 1
-    left--
-  }
-  for (const [index, entry] of entries.entries()) {
-    if (left === 0) break
-    if (entry.priority !== threshold) continue
-    marks[index] = 1
-    left--
-  }
-  return marks
+function bytesOf(wants: readonly Want[]): number {
+  let bytes = 0
+  for (const want of wants) bytes += want.sizeBytes ?? 0
+  return bytes
 }

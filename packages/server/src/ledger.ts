@@ -14,9 +14,17 @@ export interface MissingIndex {
 }
 
 /** Places of which all ledgers together have so many. */
-export interface Shares {
+interface Shares {
   readonly wants: Share<Ledger>
   readonly presences: Share<Ledger>
+}
+
+/** What ledgers need from around them. */
+export interface LedgerPorts {
+  readonly index: MissingIndex
+  readonly shares: Shares
+  /** (6) Whether the peer's next want is refused at this moment; if so, that is counted. */
+  refuses(ledger: Ledger): boolean
 }
 
 /**
@@ -27,12 +35,12 @@ export interface Shares {
  *    we lack goes first, then the one of lowest priority; either is told DONT_HAVE if it asked.
  * 4. A want-block takes the place of a want-have, never the other way round.
  * 5. A want asked again while its block is being written is answered again.
+ * 6. What is refused, since nobody lets the peer in now, is told DONT_HAVE if it asked, before any HAVE; and not kept.
  */
 export class Ledger {
   readonly peer: PeerKey
   readonly #limits: ServeLimits
-  readonly #index: MissingIndex
-  readonly #shares: Shares
+  readonly #ports: LedgerPorts
   /** Admitted wants. */
   readonly wants = new Map<CidKey, Want>()
   /** Wants whose size is being looked up, or waits for that. */
@@ -57,13 +65,20 @@ export class Ledger {
   slow = false
   connected = false
   dropped = false
+  /** Its place among those who take turns: what it may have before others do, and when it was last given something. */
+  readonly turn: { creditBytes: number; takenMs: number | undefined } = { creditBytes: 0, takenMs: undefined }
+  /** It has blocks queued and waits for admission. */
+  waits = false
+  /** Wants for which there was no room: they had to wait or were refused. */
+  turnedAway = 0
+  /** When the last of its blocks was written. */
+  servedMs: number | undefined = undefined
   readonly counted = { bytesSent: 0, blocksSent: 0, bytesReceived: 0, blocksReceived: 0 }
 
-  constructor(peer: PeerKey, limits: ServeLimits, index: MissingIndex, shares: Shares) {
+  constructor(peer: PeerKey, limits: ServeLimits, ports: LedgerPorts) {
     this.peer = peer
     this.#limits = limits
-    this.#index = index
-    this.#shares = shares
+    this.#ports = ports
     this.pace = new Pace(limits)
   }
 
@@ -103,6 +118,17 @@ export class Ledger {
   /** What is queued fills an envelope. */
   get isFull(): boolean {
     return this.#queue.bytes >= this.pace.targetBytes || this.#queue.length >= this.#limits.envelopeBlocksMax
+  }
+
+  get queuedBlocks(): number {
+    return this.#queue.length
+  }
+
+  /** Wants that were admitted and are not written. */
+  get openRequests(): number {
+    let requests = this.sending?.requests ?? 0
+    for (const envelope of this.#ahead) requests += envelope.requests
+    return requests
   }
 
   get queuedBytes(): number {
@@ -171,20 +197,20 @@ export class Ledger {
   clear(): void {
     for (const want of this.arrived.values()) want.state = 'gone'
     this.arrived.clear()
-    for (const want of this.#missing) this.#index.remove(want)
+    for (const want of this.#missing) this.#ports.index.remove(want)
     this.#missing.clear()
     for (const want of this.wants.values()) want.state = 'gone'
-    this.#shares.wants.give(this, this.wants.size)
+    this.#ports.shares.wants.give(this, this.wants.size)
     this.wants.clear()
     this.#queue.clear()
-    this.#shares.presences.give(this, this.#announcements.size)
+    this.#ports.shares.presences.give(this, this.#announcements.size)
     this.#announcements.clear()
     this.ripe = false
   }
 
   /** Takes blocks to read for the next envelope, at least one where any is queued. */
-  takeBlocks(bytesMax: number): Want[] {
-    const wants = this.#queue.take(bytesMax, this.#limits.envelopeBlocksMax)
+  takeBlocks(bytesMax: number, wantsMax: number): Want[] {
+    const wants = this.#queue.take(bytesMax, Math.min(wantsMax, this.#limits.envelopeBlocksMax))
     for (const want of wants) want.state = 'reading'
     return wants
   }
@@ -203,10 +229,11 @@ export class Ledger {
     const all = [...wants]
     for (;;) {
       const next = this.#ahead[0]
-      if (next === undefined || next.pool !== first.pool) break
+      if (next === undefined || next.pool !== first.pool || next.isStrangers !== first.isStrangers) break
       if (first.bytes + next.bytes > this.pace.targetBytes || all.length + next.wants.length > this.#limits.envelopeBlocksMax) break
       if (this.#takeFirst() === undefined) break
       first.bytes += next.bytes
+      first.requests += next.requests
       all.push(...next.wants)
       blocks.push(...next.blocks)
       next.blocks = []
@@ -281,6 +308,15 @@ export class Ledger {
     }
   }
 
+  /** (6) All that is queued is refused. */
+  refuseQueued(): void {
+    for (const want of this.#queue.take(Infinity, Infinity)) {
+      this.#remove(want)
+      this.#refuse(want)
+    }
+    this.ripe = true
+  }
+
   /** Gives up to so many DONT_HAVEs back, the oldest first. */
   yieldPresences(places: number): void {
     let left = places
@@ -307,7 +343,7 @@ export class Ledger {
 
   #admit(want: Want): void {
     this.wants.set(want.key, want)
-    this.#shares.wants.take(this)
+    this.#ports.shares.wants.take(this)
     this.#answer(want)
   }
 
@@ -319,8 +355,13 @@ export class Ledger {
       want.sizeBytes = undefined
       want.state = 'missing'
       this.#missing.add(want)
-      this.#index.add(want)
+      this.#ports.index.add(want)
       if (want.sendDontHave) this.#announce({ cid: want.cid, key: want.key, presence: 'dont-have', want })
+      return
+    }
+    if (this.#ports.refuses(this)) {
+      this.#remove(want)
+      this.#refuse(want)
       return
     }
     want.state = 'queued'
@@ -349,7 +390,7 @@ export class Ledger {
 
   /** (3) Whether another want may be kept beside all that are. */
   #hasRoom(): boolean {
-    return this.wants.size < this.#limits.wantsPerPeerMax && this.#shares.wants.hasRoom(this)
+    return this.wants.size < this.#limits.wantsPerPeerMax && this.#ports.shares.wants.hasRoom(this)
   }
 
   /** (3) True where a place in the full list was freed for `want`. */
@@ -373,26 +414,26 @@ export class Ledger {
       if (this.#announcements.get(want.key)?.want === want) this.#withdraw(want.key)
     }
     want.state = 'gone'
-    if (this.wants.delete(want.key)) this.#shares.wants.give(this, 1)
+    if (this.wants.delete(want.key)) this.#ports.shares.wants.give(this, 1)
   }
 
   #stopWaiting(want: Want): void {
     this.#missing.delete(want)
-    this.#index.remove(want)
+    this.#ports.index.remove(want)
   }
 
   #announce(item: Announcement): void {
     const isNew = !this.#announcements.has(item.key)
     if (isNew && this.#announcements.size >= this.#limits.presencesPerPeerMax) return
-    if (!isNew || this.#shares.presences.hasRoom(this)) this.#put(item)
+    if (!isNew || this.#ports.shares.presences.hasRoom(this)) this.#put(item)
   }
 
   #put(item: Announcement): void {
-    if (!this.#announcements.has(item.key)) this.#shares.presences.take(this)
+    if (!this.#announcements.has(item.key)) this.#ports.shares.presences.take(this)
     this.#announcements.set(item.key, item)
   }
 
   #withdraw(key: CidKey): void {
-    if (this.#announcements.delete(key)) this.#shares.presences.give(this, 1)
+    if (this.#announcements.delete(key)) this.#ports.shares.presences.give(this, 1)
   }
 }

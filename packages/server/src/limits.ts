@@ -30,6 +30,12 @@ export interface ServeLimits {
   readonly readAheadBytesPerPeerMax: number
   /** Bytes of blocks in memory, read and not yet written, over all peers. */
   readonly responseBytesMax: number
+  /** The same of all clients without an owner, while one with an owner has something to be served. */
+  readonly strangersBytesMax: number
+  /** Bytes that a peer's turn is worth; who took more sits out. */
+  readonly turnBytes: number
+  /** Whoever was given nothing for so long has its turn like one that never was: among the first. */
+  readonly newcomerAfterMs: number
   /** HAVE and DONT_HAVE waiting for one peer; further DONT_HAVEs are not sent. */
   readonly presencesPerPeerMax: number
   /** The same over all peers, and again as many that are being written. */
@@ -59,7 +65,7 @@ export interface ServeLimits {
   readonly sendTimeoutMinMs: number
   /** … and never more than this. */
   readonly sendTimeoutMaxMs: number
-  /** A peer whose last send took longer is slow: such peers share a quarter of `responseBytesMax`. */
+  /** A peer whose send takes longer, or its last one did, is slow: such peers share a quarter of `responseBytesMax`. */
   readonly sendSlowMs: number
 }
 
@@ -78,6 +84,9 @@ export const defaultServeLimits: ServeLimits = {
   envelopesAheadMax: 16,
   readAheadBytesPerPeerMax: 4 * 1024 * 1024,
   responseBytesMax: 64 * 1024 * 1024,
+  strangersBytesMax: 2 * 1024 * 1024,
+  turnBytes: 256 * 1024,
+  newcomerAfterMs: 10_000,
   presencesPerPeerMax: 8192,
   presencesMax: 65_536,
   presencesPerEnvelopeMax: 4096,

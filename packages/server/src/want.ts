@@ -1,5 +1,6 @@
 import type { BlockKey, CID } from '@shardswap/interface'
 import type { Ledger } from './ledger.ts'
+import type { Pool } from './memory.ts'
 import type { Presence, WantType } from './types.ts'
 
 declare const cidKeyBrand: unique symbol
@@ -85,7 +86,13 @@ export interface Envelope {
   blocks: (Uint8Array | undefined)[]
   /** What it counts against `responseBytesMax`, and in which part of it. */
   bytes: number
-  readonly pool: 'fast' | 'slow'
+  pool: Pool
+  /** What it was admitted for: a request for each want that it was made of, whatever became of those since. */
+  requests: number
+  /** It is being written for longer than `sendSlowMs`. */
+  isLate: boolean
+  /** Nobody stands behind its peer. */
+  readonly isStrangers: boolean
   /** All blocks are read. */
   ready: boolean
   /** Given up before it was sent: its blocks are let go as soon as they are read. */

@@ -90,7 +90,7 @@ describe('how a want lives on', () => {
     scene.settle()
     expect(scene.answers(alice)).toEqual([`dont-have ${cid.toString()}`, `block ${cid.toString()}`])
     expect(scene.answers(bob)).toEqual([`have ${cid.toString()}`])
-    scene.engine.blockArrived(cid, bytes.length)
+    scene.engine.blockArrived(cid, bytes.length, 0)
     scene.settle()
     expect(scene.sent.length).toBe(3)
   })

@@ -179,12 +179,13 @@ describe('memory', () => {
       for (let wants = scene.engine.takeLookups(); wants.length > 0; wants = scene.engine.takeLookups()) {
         scene.engine.lookedUp(
           wants,
-          wants.map(({ cid }) => scene.store.size(cid))
+          wants.map(({ cid }) => scene.store.size(cid)),
+          0
         )
       }
     }
     lookUp()
-    const order = Array.from({ length: 4 }, () => scene.engine.nextEnvelope()?.ledger.peer)
+    const order = Array.from({ length: 4 }, () => scene.engine.nextEnvelope(0)?.ledger.peer)
     expect(order).toEqual([alice, bob, alice, bob])
     scene.begin()
     expect(scene.reading).toBe(12)
@@ -192,7 +193,7 @@ describe('memory', () => {
     scene.tell(carol, message([want((all[0] as TestBlock).cid), want(absent.cid, { sendDontHave: true })]))
     scene.tell(peerKey('dave'), message([want(absent.cid, { sendDontHave: true })]))
     lookUp()
-    expect([1, 2, 3].map(() => scene.engine.nextEnvelope(false)?.ledger.peer)).toEqual([carol, peerKey('dave'), undefined])
+    expect([1, 2, 3].map(() => scene.engine.nextEnvelope(0, false)?.ledger.peer)).toEqual([carol, peerKey('dave'), undefined])
   })
 
   it('nor are more than so many envelopes, where blocks are small', async () => {

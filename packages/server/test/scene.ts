@@ -1,7 +1,17 @@
 import { blockKey } from '@shardswap/interface'
 import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
-import { Engine, verifyServeLimits } from '../src/index.ts'
-import type { Answer, AskedEntry, AskingMessage, Envelope, Sending, ServeLimits, Want } from '../src/index.ts'
+import { Admission, Engine, verifyAdmissionLimits, verifyServeLimits } from '../src/index.ts'
+import type {
+  AdmissionLimits,
+  AdmissionMode,
+  Answer,
+  AskedEntry,
+  AskingMessage,
+  Envelope,
+  Sending,
+  ServeLimits,
+  Want
+} from '../src/index.ts'
 import type { TestBlock } from './asks.ts'
 
 /** A message with these entries; `over` says what else it holds. */
@@ -58,12 +68,17 @@ export class Scene {
   /** Blocks in the order in which they were taken for each peer, and how many of those have left or never will. */
   readonly #taken = new Map<PeerKey, { readonly blocks: string[]; left: number }>()
 
-  constructor(limits: Partial<ServeLimits> = {}) {
-    this.engine = new Engine(verifyServeLimits(limits))
+  readonly admission: Admission
+
+  /** Many more requests may be open than any test has, unless `admission` says so. */
+  constructor(limits: Partial<ServeLimits> = {}, admission: Partial<AdmissionLimits> & { readonly mode?: AdmissionMode } = {}) {
+    const { mode = 'open', ...admissionLimits } = { openRequestsMax: 100_000, freeScoreRequests: 100_000, ...admission }
+    this.admission = new Admission({ mode, limits: verifyAdmissionLimits(admissionLimits), wallMs: 0, nowMs: 0 })
+    this.engine = new Engine(verifyServeLimits(limits), this.admission)
   }
 
   tell(peer: PeerKey, message: AskingMessage): void {
-    this.engine.message(peer, message)
+    this.engine.message(peer, message, this.nowMs)
   }
 
   ask(peer: PeerKey, ...entries: readonly AskedEntry[]): void {
@@ -74,7 +89,7 @@ export class Scene {
   /** Puts blocks into the store and says so. */
   arrive(...all: readonly TestBlock[]): void {
     this.store.put(...all)
-    for (const { cid, bytes } of all) this.engine.blockArrived(cid, bytes.length)
+    for (const { cid, bytes } of all) this.engine.blockArrived(cid, bytes.length, this.nowMs)
   }
 
   disconnect(peer: PeerKey): void {
@@ -174,7 +189,7 @@ export class Scene {
 
   #pump(): void {
     for (;;) {
-      const envelope = this.engine.nextEnvelope()
+      const envelope = this.engine.nextEnvelope(this.nowMs)
       if (!envelope) break
       this.#envelopes.add(envelope)
       const taken = this.#taken.get(envelope.ledger.peer) ?? { blocks: [], left: 0 }
@@ -189,7 +204,8 @@ export class Scene {
     this.#lookups.splice(this.#lookups.indexOf(wants), 1)
     this.engine.lookedUp(
       wants,
-      wants.map(({ cid }) => this.store.size(cid))
+      wants.map(({ cid }) => this.store.size(cid)),
+      this.nowMs
     )
   }
 

@@ -18,6 +18,7 @@ export function nodeLedgers(peer: Peer | undefined, mode: ServeMode, client: str
   return { mode, clients: [{ ...clientLedger(ledger), wanted: ledger.wants }], known: 1 }
 }
 
-function clientLedger({ wants, ...counts }: LedgerStat): ClientLedger {
+function clientLedger({ wants, peer, blocksSent, bytesSent, blocksReceived, bytesReceived }: LedgerStat): ClientLedger {
+  const counts = { peer, blocksSent, bytesSent, blocksReceived, bytesReceived }
   return { ...counts, wants: wants.length }
 }

@@ -1,7 +1,8 @@
 import type { CID, PeerKey } from '@shardswap/interface'
 import type { DecodedMessage } from '@shardswap/protocol'
 import { Engine, sendTimeoutMs, verifyServeLimits } from '@shardswap/server'
-import type { Envelope, Ledger, Sending, ServeGauges, ServeLimits, Want } from '@shardswap/server'
+import type { Admission, AdmissionReason, Envelope, Ledger, Sending, ServeGauges, ServeLimits, Want } from '@shardswap/server'
+import type { Logger } from '@libp2p/interface'
 import type { LedgerStat, ServeStat } from '../types.ts'
 import type { LocalBlocks, ServerLinks } from './types.ts'
 
@@ -11,7 +12,13 @@ export interface ServerPorts {
   readonly links: ServerLinks
   /** Milliseconds on a clock that never jumps. */
   nowMs(): number
+  /** Tells a peer that speaks our side protocol that we have no room for it, before it hears DONT_HAVE of what we have. */
+  readonly tellBusy?: ((peer: PeerKey) => Promise<void>) | undefined
+  readonly log?: Logger | undefined
 }
+
+/** Who is refused for these may be let in soon. */
+const loadReasons: ReadonlySet<AdmissionReason> = new Set(['full', 'low-score', 'low-free-score'])
 
 /** Bytes of a block, where it is here. */
 type Size = number | undefined
@@ -34,6 +41,8 @@ export class Server {
   readonly #engine: Engine
   readonly #sends = new Map<PeerKey, { readonly abort: AbortController; done: Promise<void> }>()
   readonly #retries = new Map<PeerKey, ReturnType<typeof setTimeout>>()
+  /** Peers that are being told that we are busy. */
+  readonly #busy = new Map<PeerKey, Promise<unknown>>()
   readonly #reading: Reading[] = []
   /** Streams whose reading is held back. */
   #held: { readonly peer: PeerKey; readonly go: () => void }[] = []
@@ -44,10 +53,10 @@ export class Server {
   #stopped = false
 
   /** Errors: InvalidParametersError where the limits contradict each other. */
-  constructor(ports: ServerPorts, limits: Partial<ServeLimits> = {}) {
+  constructor(ports: ServerPorts, limits: Partial<ServeLimits>, admission: Admission) {
     this.#ports = ports
     this.#limits = verifyServeLimits(limits)
-    this.#engine = new Engine(this.#limits)
+    this.#engine = new Engine(this.#limits, admission)
   }
 
   /** A connection to the peer stands; also the sign that sends to it may be tried again. */
@@ -73,7 +82,7 @@ export class Server {
    */
   handleMessage(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined {
     if (this.#stopped) return undefined
-    this.#engine.message(peer, message)
+    this.#engine.message(peer, message, this.#ports.nowMs())
     this.#lookUp()
     this.#pump()
     if (!this.#engine.isBehind(peer)) return undefined
@@ -82,7 +91,7 @@ export class Server {
 
   /** A block of `sizeBytes` is in the store now. */
   blockArrived(cid: CID, sizeBytes: number): void {
-    if (this.#stopped || !this.#engine.blockArrived(cid, sizeBytes)) return
+    if (this.#stopped || !this.#engine.blockArrived(cid, sizeBytes, this.#ports.nowMs())) return
     // Blocks often arrive by the hundred; those of one tick leave together.
     if (this.#pumpDue) return
     this.#pumpDue = true
@@ -100,11 +109,12 @@ export class Server {
   /** What is known of a peer; undefined for one that is neither connected nor wants anything. */
   ledger(peer: PeerKey): LedgerStat | undefined {
     const ledger = this.#engine.ledger(peer)
-    return ledger && ledgerStat(ledger)
+    return ledger && ledgerStat(ledger, this.#ports.nowMs())
   }
 
+  /** The same of every peer. */
   ledgers(): LedgerStat[] {
-    return Array.from(this.#engine.ledgers(), ledgerStat)
+    return Array.from(this.#engine.ledgers(), (ledger) => ledgerStat(ledger, this.#ports.nowMs()))
   }
 
   stat(): ServeStat {
@@ -133,7 +143,7 @@ export class Server {
       if (wants.length === 0) return
       const sizes = wants.map((want) => this.#size(want))
       if (sizes.every((size): size is Size => !(size instanceof Promise))) {
-        this.#engine.lookedUp(wants, sizes)
+        this.#engine.lookedUp(wants, sizes, this.#ports.nowMs())
         this.#pump()
         continue
       }
@@ -145,7 +155,7 @@ export class Server {
   async #lookUpBatch(wants: readonly Want[], sizes: readonly (Size | Promise<Size>)[]): Promise<void> {
     const known = await Promise.all(sizes.map(async (size) => await size))
     this.#lookups--
-    this.#engine.lookedUp(wants, known)
+    this.#engine.lookedUp(wants, known, this.#ports.nowMs())
     this.#lookUp()
     this.#pump()
     this.#letGo()
@@ -189,7 +199,7 @@ export class Server {
         void this.#read()
         continue
       }
-      const envelope = this.#engine.nextEnvelope(canRead)
+      const envelope = this.#engine.nextEnvelope(this.#ports.nowMs(), canRead)
       if (!envelope) return
       if (envelope.ready) this.#flush(envelope.ledger.peer)
       else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })
@@ -233,6 +243,13 @@ export class Server {
   /** Writes the peer's prepared envelope, unless an earlier one is still being written. */
   #flush(peer: PeerKey): void {
     if (this.#stopped || this.#sends.has(peer)) return
+    this.#noteTurnedAway()
+    const busy = this.#busy.get(peer)
+    if (busy !== undefined) {
+      // DONT_HAVE of what it was promised would make it look elsewhere for good.
+      void busy.then(() => this.#flush(peer))
+      return
+    }
     const sending = this.#engine.startSend(peer, this.#ports.nowMs())
     if (!sending) return
     const abort = new AbortController()
@@ -241,8 +258,28 @@ export class Server {
     running.done = this.#send(peer, sending, abort)
   }
 
+  /** Says in the log who has to wait or is refused, and why; and to those who are refused for load that we are busy. */
+  #noteTurnedAway(): void {
+    for (const { peer, decision, requests } of this.#engine.takeTurnedAway()) {
+      this.#ports.log?.trace('%s: %d wants %s (%s)', peer, requests, decision.action === 'wait' ? 'wait' : 'are refused', decision.reason)
+      if (decision.action !== 'refuse' || !loadReasons.has(decision.reason) || this.#ports.tellBusy === undefined) continue
+      if (this.#busy.has(peer)) continue
+      const told = this.#ports.tellBusy(peer).then(
+        () => this.#busy.delete(peer),
+        () => this.#busy.delete(peer)
+      )
+      this.#busy.set(peer, told)
+    }
+  }
+
   async #send(peer: PeerKey, sending: Sending, abort: AbortController): Promise<void> {
-    const timer = setTimeout(() => abort.abort(), sendTimeoutMs(sending.bytes, this.#limits))
+    const timeoutMs = sendTimeoutMs(sending.bytes, this.#limits)
+    const slowMs = Math.min(this.#limits.sendSlowMs, timeoutMs)
+    // Most sends end long before they are slow.
+    let timer = setTimeout(() => {
+      timer = setTimeout(() => abort.abort(), timeoutMs - slowMs)
+      this.#late(sending.envelope)
+    }, slowMs)
     let ok = false
     try {
       ok = await this.#ports.links.send(peer, sending.message, abort.signal)
@@ -255,6 +292,11 @@ export class Server {
     if (this.#stopped) return
     if (retryMs !== undefined) this.#retryIn(peer, retryMs)
     this.#flush(peer)
+    this.#pump()
+  }
+
+  #late(envelope: Envelope): void {
+    for (const peer of this.#engine.late(envelope, this.#ports.nowMs())) this.#sends.get(peer)?.abort.abort()
     this.#pump()
   }
 
@@ -274,6 +316,9 @@ export class Server {
   }
 }
 
-function ledgerStat({ peer, wants, counted }: Ledger): LedgerStat {
-  return { peer, wants: Array.from(wants.values(), (want) => want.cid), ...counted }
+function ledgerStat(ledger: Ledger, nowMs: number): LedgerStat {
+  const { peer, wants, counted, openRequests, queuedBytes, servedMs, slow: isSlow, waits: isWaiting, turnedAway } = ledger
+  const cids = Array.from(wants.values(), (want) => want.cid)
+  const last = servedMs === undefined ? {} : { lastServedMsAgo: nowMs - servedMs }
+  return { peer, wants: cids, ...counted, openRequests, queuedBytes, isSlow, isWaiting, turnedAway, ...last }
 }

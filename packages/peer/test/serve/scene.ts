@@ -1,6 +1,7 @@
 import { MemoryBlockstore } from 'blockstore-core'
 import type { CID, PeerKey } from '@shardswap/interface'
 import type { DecodedMessage, OutgoingMessage, WantlistEntry } from '@shardswap/protocol'
+import { Admission, verifyAdmissionLimits } from '@shardswap/server'
 import type { ServeLimits } from '@shardswap/server'
 import type { TestBlock } from '../../../server/test/asks.ts'
 import { Server } from '../../src/serve/server.ts'
@@ -123,7 +124,8 @@ export class Scene {
   nowMs = 0
 
   constructor(limits: Partial<ServeLimits> = {}) {
-    this.server = new Server({ store: this.store, links: this.links, nowMs: () => this.nowMs }, limits)
+    const admission = new Admission({ mode: 'open', limits: verifyAdmissionLimits(), wallMs: 0, nowMs: 0 })
+    this.server = new Server({ store: this.store, links: this.links, nowMs: () => this.nowMs }, limits, admission)
   }
 
   /** Until nothing happens any more. The store and links here answer within microtasks. */

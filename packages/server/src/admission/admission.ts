@@ -132,6 +132,11 @@ export class Admission {
     return this.#overdue
   }
 
+  /** (2) How many may be so; above it those that are so for longest should be given up. */
+  get overdueMax(): number {
+    return this.#limits.openRequestsMax / 4
+  }
+
   /** [I10] How many requests of a peer are admitted in a row now. Nothing is counted. */
   room(peer: PeerKey, nowMs: number): number {
     if (this.mode === 'off') return 0

@@ -1,5 +1,13 @@
 import type { CID, PeerKey } from '@shardswap/interface'
-import { defaultServeLimits, Engine, type Envelope, type ServeGauges, type Want } from '@shardswap/server'
+import {
+  Admission,
+  defaultAdmissionLimits,
+  defaultServeLimits,
+  Engine,
+  type Envelope,
+  type ServeGauges,
+  type Want
+} from '@shardswap/server'
 import type { SimulatedBlock } from '../engine/block.ts'
 import type { VirtualClock } from '../engine/clock.ts'
 import type { Message } from '../engine/message.ts'
@@ -24,7 +32,7 @@ interface Reading {
 /** The production serving engine, with the virtual store and network where the peer has its own. */
 export class Serving {
   readonly #ports: ServingPorts
-  readonly #engine = new Engine(defaultServeLimits)
+  readonly #engine = new Engine(defaultServeLimits, new Admission({ mode: 'open', limits: defaultAdmissionLimits, wallMs: 0, nowMs: 0 }))
   readonly #known = new Set<PeerKey>()
   readonly #reading: Reading[] = []
   #readers = 0
@@ -45,7 +53,7 @@ export class Serving {
       this.#known.add(peer)
       this.#engine.connected(peer)
     }
-    this.#engine.message(peer, message)
+    this.#engine.message(peer, message, this.#ports.clock.nowMs())
     this.#lookUp()
     this.#pump()
   }
@@ -58,7 +66,7 @@ export class Serving {
 
   /** A block is in this node's store from now on. */
   blockArrived(block: SimulatedBlock): void {
-    this.#engine.blockArrived(block.cid, block.bytes)
+    this.#engine.blockArrived(block.cid, block.bytes, this.#ports.clock.nowMs())
     if (this.#isPumpPlanned) return
     this.#isPumpPlanned = true
     this.#ports.clock.in(0, () => {
@@ -80,7 +88,8 @@ export class Serving {
     this.#lookups -= 1
     this.#engine.lookedUp(
       wants,
-      wants.map((want) => this.#ports.find(want.cid)?.bytes)
+      wants.map((want) => this.#ports.find(want.cid)?.bytes),
+      this.#ports.clock.nowMs()
     )
     if (this.#ports.storeDelayMs === 0) return
     this.#lookUp()
@@ -95,7 +104,7 @@ export class Serving {
         this.#read(reading)
         continue
       }
-      const envelope = this.#engine.nextEnvelope(canRead)
+      const envelope = this.#engine.nextEnvelope(this.#ports.clock.nowMs(), canRead)
       if (envelope === undefined) return
       if (envelope.ready) this.#flush(envelope.ledger.peer)
       else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })

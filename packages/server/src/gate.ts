@@ -1,0 +1,136 @@
+import type { PeerKey } from '@shardswap/interface'
+import type { Admission, Decision } from './admission/admission.ts'
+import type { Ledger } from './ledger.ts'
+import type { ServeLimits } from './limits.ts'
+import type { Envelope } from './want.ts'
+
+/** A peer for whose wants there was no room: they wait, or were refused. */
+export interface TurnedAway {
+  readonly peer: PeerKey
+  readonly decision: Decision
+  readonly requests: number
+}
+
+/**
+ * Between the scheduler and admission: how many wants of a peer may be taken, and what of that is open. Rules:
+ * G1. Each want that is taken into an envelope is admitted, and open until the envelope is written or given up. One for which
+ *     there is no room waits in its queue (mode `open`), which counts once until the peer has its turn again, or is refused with
+ *     DONT_HAVE (`registered`). Want-haves that are answered with small blocks count alike.
+ * G2. While a client with an owner has something to be served, and reads it, all those without have `strangersBytesMax` in
+ *     memory together, but one block always. Admission says who waits; this keeps those who wait for nobody from being delayed
+ *     by all who are served beside them.
+ */
+export class Gate {
+  readonly #admission: Admission
+  readonly #strangersBytesMax: number
+  /** (G2) Ledgers with an owner that have something to be served, and read it. */
+  readonly #owned = new Set<Ledger>()
+  #strangersBytes = 0
+  /** Envelopes whose sends take long, the longest first. */
+  readonly #late = new Set<Envelope>()
+  readonly #turnedAway = new Map<PeerKey, TurnedAway>()
+
+  constructor(admission: Admission, { strangersBytesMax }: Pick<ServeLimits, 'strangersBytesMax'>) {
+    this.#admission = admission
+    this.#strangersBytesMax = strangersBytesMax
+  }
+
+  /** Nothing is served at all. */
+  get isShut(): boolean {
+    return this.#admission.mode === 'off'
+  }
+
+  isStranger(peer: PeerKey): boolean {
+    return !this.#admission.hasOwner(peer)
+  }
+
+  /** How many wants of the peer, whose turn it is, may be taken. Where there is no room it waits from now on, or was refused. */
+  room(ledger: Ledger, nowMs: number): number {
+    if (this.#owned.size > 0 && this.#strangersBytes > 0 && this.isStranger(ledger.peer)) {
+      // (G2)
+      if (this.#strangersBytes + (ledger.firstQueued?.sizeBytes ?? 0) > this.#strangersBytesMax) return 0
+    }
+    const room = this.#admission.room(ledger.peer, nowMs)
+    if (room > 0) return room
+    // (G1)
+    if (this.#admission.mode === 'open') {
+      if (!ledger.waits) this.turnAway(ledger, 1, nowMs)
+      ledger.waits = true
+    } else {
+      this.turnAway(ledger, ledger.queuedBlocks, nowMs)
+      ledger.refuseQueued()
+    }
+    return 0
+  }
+
+  /** Whether a peer is to be told DONT_HAVE in place of its block or HAVE; asked before either is promised. */
+  refuses(ledger: Ledger, nowMs: number): boolean {
+    if (this.#admission.mode === 'open' || this.#admission.room(ledger.peer, nowMs) > 0) return false
+    this.turnAway(ledger, 1, nowMs)
+    return true
+  }
+
+  turnAway(ledger: Ledger, requests: number, nowMs: number): void {
+    const { peer } = ledger
+    ledger.turnedAway += requests
+    const decision = this.#admission.turnAway(peer, requests, nowMs)
+    this.#turnedAway.set(peer, { peer, decision, requests: requests + (this.#turnedAway.get(peer)?.requests ?? 0) })
+  }
+
+  /** Who had to wait or was refused since this was last asked, and why. */
+  takeTurnedAway(): readonly TurnedAway[] {
+    if (this.#turnedAway.size === 0) return []
+    const taken = Array.from(this.#turnedAway.values())
+    this.#turnedAway.clear()
+    return taken
+  }
+
+  /** (G2) Whether a peer has something to be served, and reads it. */
+  attend(ledger: Ledger, isServed: boolean): void {
+    if (isServed && this.#admission.hasOwner(ledger.peer)) this.#owned.add(ledger)
+    else this.#owned.delete(ledger)
+  }
+
+  forget(ledger: Ledger): void {
+    this.#owned.delete(ledger)
+    this.#turnedAway.delete(ledger.peer)
+  }
+
+  /** (G1) The envelope was made of wants for which there was room. */
+  took(envelope: Envelope, nowMs: number): void {
+    if (envelope.requests === 0) return
+    envelope.ledger.waits = false
+    this.#admission.admit(envelope.ledger.peer, envelope.requests, nowMs)
+    if (envelope.isStrangers) this.#strangersBytes += envelope.bytes
+  }
+
+  /** The envelope's send takes long: it is in nobody's way any more. */
+  late(envelope: Envelope): void {
+    if (envelope.isStrangers) this.#strangersBytes -= envelope.bytes
+    this.#admission.late(envelope.ledger.peer, envelope.requests)
+    this.#late.add(envelope)
+  }
+
+  /** Peers whose sends take longest: as many as it takes to free so many bytes, and to keep what is overdue in its part. */
+  tooLate(excessBytes: number): PeerKey[] {
+    let bytes = excessBytes
+    let requests = this.#admission.overdue - this.#admission.overdueMax
+    const peers: PeerKey[] = []
+    for (const envelope of this.#late) {
+      if (bytes <= 0 && requests <= 0) break
+      peers.push(envelope.ledger.peer)
+      bytes -= envelope.bytes
+      requests -= envelope.requests
+    }
+    return peers
+  }
+
+  /** (G1) The envelope is over; so many of its blocks were written. */
+  ended(envelope: Envelope, blocksWritten: number, nowMs: number): void {
+    const { ledger, requests, isLate } = envelope
+    this.#late.delete(envelope)
+    if (envelope.isStrangers && !isLate) this.#strangersBytes -= envelope.bytes
+    this.#admission.ended(ledger.peer, blocksWritten, { isServed: true, wasLate: isLate }, nowMs)
+    this.#admission.ended(ledger.peer, requests - blocksWritten, { isServed: false, wasLate: isLate }, nowMs)
+  }
+}
