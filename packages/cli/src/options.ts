@@ -28,6 +28,14 @@ export function durationMs(text: string): number {
   return refused(() => parseDurationMs(text))
 }
 
+/** A duration, or whole days as `30d`. */
+export function lifetimeMs(text: string): number {
+  const days = /^(\d{1,5})d$/.exec(text)?.[1]
+  const ms = days === undefined ? durationMs(text) : Number(days) * 86_400_000
+  if (ms > 0) return ms
+  throw new InvalidArgumentError('It is above 0, e.g. 12h or 30d.')
+}
+
 function multiaddrText(text: string): string {
   return refused(() => parseMultiaddr(text)).toString()
 }

@@ -1,6 +1,7 @@
 import { version } from '@shardswap/daemon'
 import { Command } from 'commander'
 import { registerAdd } from './commands/add.ts'
+import { registerAdmission } from './commands/admission.ts'
 import { registerBlock } from './commands/block.ts'
 import { registerDag } from './commands/dag.ts'
 import { registerDaemon } from './commands/daemon.ts'
@@ -10,6 +11,7 @@ import { registerLedger } from './commands/ledger.ts'
 import { registerNode } from './commands/node.ts'
 import { registerPeers } from './commands/peers.ts'
 import { registerRead } from './commands/read.ts'
+import { registerRegister } from './commands/register.ts'
 import { registerRepo } from './commands/repo.ts'
 import { registerReport } from './commands/report.ts'
 import { registerSwarm } from './commands/swarm.ts'
@@ -39,6 +41,8 @@ export function createProgram(shell: Shell): Command {
   registerPeers(program, shell)
   registerReport(program, shell)
   registerLedger(program, shell)
+  registerAdmission(program, shell)
+  registerRegister(program, shell)
   registerNode(program, shell)
   return examples(program, [
     ['shardswap demo', 'see it work: four peers on this machine'],

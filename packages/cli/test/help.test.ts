@@ -28,6 +28,12 @@ test('there is every command that is promised', () => {
     'peers',
     'report',
     'ledger',
+    'admission',
+    'register',
+    'register claim',
+    'register delegate',
+    'register use',
+    'unregister',
     'swarm peers',
     'swarm connect'
   ])
@@ -72,6 +78,14 @@ const wrong: [string, string[]][] = [
   ['a standing that is watched', ['peers', '--me-at', '12D3', '--watch']],
   ['a standing at no multiaddr', ['peers', '--me-at', '/ip4']],
   ['a ledger of nobody', ['ledger', 'frob']],
+  ['a claim for nobody', ['register', 'claim', 'frob']],
+  ['a delegation to nobody', ['register', 'delegate', 'frob']],
+  ['no delegation at all', ['register', 'use']],
+  ['a delegation and none', ['register', 'use', 'file', '--none']],
+  ['a lifetime of nothing', ['register', '--lifetime', '0d']],
+  ['a lifetime of words', ['register', 'claim', '--lifetime', 'long', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU']],
+  ['a key of no name', ['register', '--owner-key', '']],
+  ['a revocation of nobody', ['unregister', '--client', 'frob']],
   ['an offline daemon', ['daemon', '--offline']],
   ['offline and a peer', ['--offline', '--peer', '/ip4/127.0.0.1/tcp/1', 'id']]
 ]

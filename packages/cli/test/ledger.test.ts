@@ -32,8 +32,8 @@ test('the ledger shows what a client got, and what it waits for', async () => {
   expect(all.Clients[0]?.BytesSent).toBeGreaterThan(3_000_000)
   expect(all.Clients[0]?.BlocksSent).toBeGreaterThan(10)
   const table = (await ok(['ledger'], { repo: provider })).split('\n')
-  expect(table[0]).toMatch(/^client +wants +blocks sent +sent +blocks received +received/)
-  expect(table[1]).toMatch(new RegExp(`^${id} +0 +\\d+ +2\\.9 MiB +0 +0 B`))
+  expect(table[0]).toMatch(/^client +wants +open +queued +blocks sent +sent +last sent +turned away +received$/)
+  expect(table[1]).toMatch(new RegExp(`^${id} +0 +0 +0 B +\\d+ +2\\.9 MiB +\\S+ .* ago +0 +0 B`))
   // What nobody has is wanted for as long as it is waited for.
   const lacking = await ok(['add', '-Q', '--only-hash', '--cid-version=1', '-'], { repo: client, stdin: 'nobody has this' })
   start(['cat', '--timeout', '170s', lacking], { repo: client })
@@ -59,8 +59,10 @@ test('without a daemon nothing is served; of one who is not there nothing is kno
   })
 })
 
-test('clients that did not fit are counted', () => {
-  const counts = { wants: 0, blocksSent: 0, bytesSent: 0, blocksReceived: 0, bytesReceived: 0 }
-  const lines = ledgerLines({ mode: 'open', clients: [{ peer: 'one', ...counts }], known: 4 })
+test('what a client is told by is in its line, and clients that did not fit are counted', () => {
+  const sent = { blocksSent: 7, bytesSent: 1536, blocksReceived: 0, bytesReceived: 0, lastServedMsAgo: 90_000 }
+  const now = { wants: 5, openRequests: 2, queuedBytes: 1024, isSlow: true, isWaiting: true, turnedAway: 3 }
+  const lines = ledgerLines({ mode: 'open', clients: [{ peer: 'one', ...sent, ...now }], known: 4 })
+  expect(lines[1]).toMatch(/^one +5 +2 +1\.0 KiB +7 +1\.5 KiB +1m 30s ago +3 +0 B +reads slowly, waits for admission$/)
   expect(lines.at(-1)).toBe('and 3 more that were sent less')
 })

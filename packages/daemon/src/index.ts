@@ -4,6 +4,7 @@
  * (`LocalNode`, `startDaemon`) or over its RPC (`findDaemon`, `connectDaemon`).
  * The RPC speaks Kubo's `/api/v0` for the calls that it has.
  */
+export * from './admission-shapes.ts'
 export { checkPeerId, checkPeerName, isLoopback, parseMultiaddr } from './address.ts'
 export { parseCid } from './cid.ts'
 export { connectDaemon, findDaemon } from './client/find.ts'
@@ -13,6 +14,7 @@ export { type Daemon, type DaemonInit, startDaemon } from './daemon.ts'
 export { type Deadline, startDeadline } from './deadline.ts'
 export { parseDurationMs } from './duration.ts'
 export * from './errors.ts'
+export { privateKeyOf } from './keys.ts'
 export { LocalNode, type LocalNodeInit } from './local/local-node.ts'
 export * from './limits.ts'
 export * from './node.ts'

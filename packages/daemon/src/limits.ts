@@ -31,3 +31,10 @@ export const scoredPeersMax = 2000
 
 /** Clients in one answer with ledgers, those that were sent most first: within `replyBytesMax`. */
 export const ledgersShownMax = 2000
+
+/** Owners, and peers, in one answer on admission: within `replyBytesMax`. */
+export const ownersShownMax = 2000
+export const admittedPeersShownMax = 2000
+
+/** The longest key, claim or delegation that a call or a file may bring, in bytes; an RSA key of 8,192 bits takes 5 KiB. */
+export const keyFileBytesMax = 16 * 1024

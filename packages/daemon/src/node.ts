@@ -3,9 +3,12 @@ import type { AbortOptions, CID } from '@shardswap/interface'
 import type {
   AccountReceipt,
   AccountReport,
+  AdmissionReport,
+  BindingStat,
   Calibration,
   ConnectedPeer,
   LedgerStat,
+  OwnRegistration,
   OwnScore,
   OwnScoreOptions,
   PeerScore
@@ -106,7 +109,7 @@ export interface LedgerOptions extends AbortOptions {
 }
 
 /** What is known of one client. */
-export interface ClientLedger extends Pick<LedgerStat, 'peer' | 'blocksSent' | 'bytesSent' | 'blocksReceived' | 'bytesReceived'> {
+export interface ClientLedger extends Omit<LedgerStat, 'wants'> {
   /** How many it wants. */
   readonly wants: number
   /** Which they are, where one client was asked for. */
@@ -121,6 +124,39 @@ export interface NodeLedgers {
   readonly clients: readonly ClientLedger[]
   /** How many are known in all. */
   readonly known: number
+}
+
+/** Who is served first, and what is known of owners. */
+export interface NodeAdmission {
+  /** False where no peer runs: then all is as the repo remembers it. */
+  readonly isRunning: boolean
+  /** Of more than `ownersShownMax` owners those with open requests and peers that are connected first; of peers some. */
+  readonly report: AdmissionReport
+  /** How many are known in all. */
+  readonly ownersKnown: number
+  readonly peersKnown: number
+}
+
+export interface LifetimeOptions extends AbortOptions {
+  /** How long what is made holds, in milliseconds. */
+  readonly lifetimeMs?: number | undefined
+}
+
+/** Keys are libp2p's protobuf, as in the file `identity.key` of a repo. They are used once and not kept. */
+export interface NodeRegisterOptions extends LifetimeOptions {
+  readonly ownerKey?: Uint8Array | undefined
+  readonly clientKey?: Uint8Array | undefined
+  readonly serverClaim?: string | undefined
+}
+
+export interface NodeUnregisterOptions extends AbortOptions {
+  readonly ownerKey?: Uint8Array | undefined
+  /** The client key whose binding ends; all that are the node's or point to it by default. */
+  readonly client?: string | undefined
+}
+
+export interface NodeDelegateOptions extends LifetimeOptions {
+  readonly clientKey?: Uint8Array | undefined
 }
 
 /**
@@ -159,6 +195,18 @@ export interface SwapNode {
   receipts(options?: ReceiptListOptions): AsyncIterable<AccountReceipt>
   /** What is known of those who ask this node for blocks. Errors: NotFoundError, InvalidParametersError for a text that is no PeerId. */
   ledgers(options?: LedgerOptions): Promise<NodeLedgers>
+  /** Who would be admitted now and why; what the repo remembers where no peer runs. */
+  admission(options?: AbortOptions): Promise<NodeAdmission>
+  /** Binds a client key to a server. Errors: InvalidParametersError for what cannot be bound, or names no key or claim. */
+  register(options?: NodeRegisterOptions): Promise<BindingStat>
+  /** Revokes bindings; the revocations. Errors: InvalidParametersError. */
+  unregister(options?: NodeUnregisterOptions): Promise<readonly BindingStat[]>
+  /** This server's word that it belongs to an owner, to be carried to another machine. Errors: InvalidParametersError. */
+  serverClaim(owner: string, options?: LifetimeOptions): Promise<string>
+  /** A client key's word that a peer may make requests under it, to be carried there. Errors: InvalidParametersError. */
+  delegate(to: string, options?: NodeDelegateOptions): Promise<string>
+  /** Makes requests under the client key that gave this delegation; undefined: under the node's identity. Errors: InvalidParametersError. */
+  useDelegation(delegation: string | undefined, options?: AbortOptions): Promise<OwnRegistration>
   repoStat(options?: AbortOptions): Promise<RepoStat>
   repoVerify(options?: AbortOptions): AsyncIterable<VerifyResult>
   /** Gives up what runs, and the repo where this process has it open. */

@@ -13,6 +13,18 @@ export interface ClientShape {
   readonly BytesSent: number
   readonly BlocksReceived: number
   readonly BytesReceived: number
+  /** Want-blocks that are being read or written for it. */
+  readonly OpenRequests: number
+  /** Bytes of blocks that wait for their turn. */
+  readonly QueuedBytes: number
+  /** It reads slowly. */
+  readonly Slow: boolean
+  /** Its wants wait for admission. */
+  readonly Waiting: boolean
+  /** Wants that had to wait for admission, or were refused. */
+  readonly TurnedAway: number
+  /** Left out where it was served nothing yet. */
+  readonly LastServedMsAgo?: number
 }
 
 export interface LedgersShape {
@@ -31,15 +43,21 @@ export function ledgersOf({ Mode, Clients, Known }: LedgersShape): NodeLedgers {
 }
 
 function clientShape(client: ClientLedger): ClientShape {
-  const { peer, wants, wanted, blocksSent, bytesSent, blocksReceived, bytesReceived } = client
+  const { wanted, lastServedMsAgo } = client
   return {
-    Peer: peer,
-    Wants: wants,
+    Peer: client.peer,
+    Wants: client.wants,
     ...(wanted === undefined ? {} : { Wanted: wanted.map(String) }),
-    BlocksSent: blocksSent,
-    BytesSent: bytesSent,
-    BlocksReceived: blocksReceived,
-    BytesReceived: bytesReceived
+    BlocksSent: client.blocksSent,
+    BytesSent: client.bytesSent,
+    BlocksReceived: client.blocksReceived,
+    BytesReceived: client.bytesReceived,
+    OpenRequests: client.openRequests,
+    QueuedBytes: client.queuedBytes,
+    Slow: client.isSlow,
+    Waiting: client.isWaiting,
+    TurnedAway: client.turnedAway,
+    ...(lastServedMsAgo === undefined ? {} : { LastServedMsAgo: lastServedMsAgo })
   }
 }
 
@@ -51,6 +69,12 @@ function clientOf(shape: ClientShape): ClientLedger {
     blocksSent: shape.BlocksSent,
     bytesSent: shape.BytesSent,
     blocksReceived: shape.BlocksReceived,
-    bytesReceived: shape.BytesReceived
+    bytesReceived: shape.BytesReceived,
+    openRequests: shape.OpenRequests,
+    queuedBytes: shape.QueuedBytes,
+    isSlow: shape.Slow,
+    isWaiting: shape.Waiting,
+    turnedAway: shape.TurnedAway,
+    ...(shape.LastServedMsAgo === undefined ? {} : { lastServedMsAgo: shape.LastServedMsAgo })
   }
 }

@@ -23,14 +23,15 @@ test('ledgers are the same through the RPC as here', async () => {
 })
 
 test('every field of a ledger survives the way through JSON', () => {
-  const counts = { wants: 1, blocksSent: 2, bytesSent: 3, blocksReceived: 4, bytesReceived: 5 }
+  const sent = { blocksSent: 2, bytesSent: 3, blocksReceived: 4, bytesReceived: 5 }
+  const counts = { wants: 1, openRequests: 6, queuedBytes: 7, isSlow: true, isWaiting: false, turnedAway: 8, ...sent }
   const wanted = [CID.parse('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')]
   for (const mode of ['registered', undefined] as const) {
     const ledgers = {
       mode,
       clients: [
         { peer: 'one', ...counts },
-        { peer: 'two', wanted, ...counts }
+        { peer: 'two', wanted, ...counts, isWaiting: true, lastServedMsAgo: 9 }
       ],
       known: 9
     }

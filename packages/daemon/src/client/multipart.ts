@@ -21,6 +21,14 @@ export function uploadOf(content: AsyncIterable<Uint8Array> | Uint8Array): Uploa
   return multipart([{ field: 'file', path: '', mimeType: 'application/octet-stream', content: bytes }])
 }
 
+/** A file for each field that has bytes; undefined where none has. */
+export function uploadFields(fields: Readonly<Record<string, Uint8Array | undefined>>): Upload | undefined {
+  const parts = Object.entries(fields).flatMap(([field, bytes]): Part[] =>
+    bytes === undefined ? [] : [{ field, path: '', mimeType: 'application/octet-stream', content: [bytes] }]
+  )
+  return parts.length === 0 ? undefined : multipart(parts)
+}
+
 /** Sources of `add`, one part each, in Kubo's form. */
 export function uploadSources(sources: AsyncIterable<AddSource> | Iterable<AddSource>): Upload {
   const parts = async function* (): AsyncGenerator<Part> {

@@ -8,9 +8,17 @@ import {
   type WriteTreeResult
 } from '@shardswap/content'
 import type { AbortOptions, CID } from '@shardswap/interface'
-import type { AccountReceipt, AccountReport, ConnectedPeer, OwnScore, OwnScoreOptions } from '@shardswap/peer'
+import type { AccountReceipt, AccountReport, BindingStat, ConnectedPeer, OwnRegistration, OwnScore, OwnScoreOptions } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
 import type { HostPort } from '../address.ts'
+import {
+  type AdmissionShape,
+  admissionOf,
+  bindingOf,
+  type BindingShape,
+  ownRegistrationOf,
+  type OwnRegistrationShape
+} from '../admission-shapes.ts'
 import { reasonFor } from '../errors.ts'
 import { cidsPerRequestMax } from '../limits.ts'
 import type {
@@ -19,12 +27,17 @@ import type {
   BlockStat,
   FetchOptions,
   LedgerOptions,
+  LifetimeOptions,
   NodeAddOptions,
+  NodeAdmission,
+  NodeDelegateOptions,
   NodeGetOptions,
   NodeId,
   NodeLedgers,
   NodeReadOptions,
+  NodeRegisterOptions,
   NodeScores,
+  NodeUnregisterOptions,
   NodeVersion,
   ReceiptListOptions,
   ReportOptions,
@@ -59,7 +72,7 @@ import {
 import { unpackTree } from '../tar.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
 import { body, call, json, lines, type Params } from './http.ts'
-import { type Upload, uploadOf, uploadSources } from './multipart.ts'
+import { type Upload, uploadFields, uploadOf, uploadSources } from './multipart.ts'
 
 /** A node in another process, asked over its RPC. */
 export class RemoteNode implements SwapNode {
@@ -178,6 +191,39 @@ export class RemoteNode implements SwapNode {
     return ledgersOf(await this.#json<LedgersShape>('shardswap/ledger', { arg: peer }, { signal }))
   }
 
+  async admission(options: AbortOptions = {}): Promise<NodeAdmission> {
+    return admissionOf(await this.#json<AdmissionShape>('shardswap/admission', {}, options))
+  }
+
+  async register(options: NodeRegisterOptions = {}): Promise<BindingStat> {
+    const { ownerKey, clientKey, serverClaim, lifetimeMs } = options
+    const upload = uploadFields({ 'owner-key': ownerKey, 'client-key': clientKey, 'server-claim': encoded(serverClaim) })
+    return bindingOf(await this.#json<BindingShape>('shardswap/register', { 'lifetime-ms': lifetimeMs }, options, upload))
+  }
+
+  async unregister(options: NodeUnregisterOptions = {}): Promise<readonly BindingStat[]> {
+    const upload = uploadFields({ 'owner-key': options.ownerKey })
+    const params = { client: options.client }
+    const { Revoked } = await this.#json<{ Revoked: readonly BindingShape[] }>('shardswap/unregister', params, options, upload)
+    return Revoked.map(bindingOf)
+  }
+
+  async serverClaim(owner: string, options: LifetimeOptions = {}): Promise<string> {
+    const params = { arg: owner, 'lifetime-ms': options.lifetimeMs }
+    return (await this.#json<{ Claim: string }>('shardswap/register/claim', params, options)).Claim
+  }
+
+  async delegate(to: string, options: NodeDelegateOptions = {}): Promise<string> {
+    const params = { arg: to, 'lifetime-ms': options.lifetimeMs }
+    const upload = uploadFields({ 'client-key': options.clientKey })
+    return (await this.#json<{ Delegation: string }>('shardswap/register/delegate', params, options, upload)).Delegation
+  }
+
+  async useDelegation(delegation: string | undefined, options: AbortOptions = {}): Promise<OwnRegistration> {
+    const upload = uploadFields({ delegation: encoded(delegation) })
+    return ownRegistrationOf(await this.#json<OwnRegistrationShape>('shardswap/register/use', {}, options, upload))
+  }
+
   async repoStat(options: AbortOptions = {}): Promise<RepoStat> {
     return repoStatOf(await this.#json<RepoStatShape>('repo/stat', {}, options))
   }
@@ -206,6 +252,10 @@ export class RemoteNode implements SwapNode {
     const response = await call(this.#daemon, command, params, callOptions(options, upload))
     yield* lines<T>(response, options)
   }
+}
+
+function encoded(text: string | undefined): Uint8Array | undefined {
+  return text === undefined ? undefined : new TextEncoder().encode(text)
 }
 
 function callOptions({ signal }: AbortOptions, upload: Upload | undefined): AbortOptions & { upload?: Upload } {

@@ -18,7 +18,6 @@ export function nodeLedgers(peer: Peer | undefined, mode: ServeMode, client: str
   return { mode, clients: [{ ...clientLedger(ledger), wanted: ledger.wants }], known: 1 }
 }
 
-function clientLedger({ wants, peer, blocksSent, bytesSent, blocksReceived, bytesReceived }: LedgerStat): ClientLedger {
-  const counts = { peer, blocksSent, bytesSent, blocksReceived, bytesReceived }
+function clientLedger({ wants, ...counts }: LedgerStat): ClientLedger {
   return { ...counts, wants: wants.length }
 }

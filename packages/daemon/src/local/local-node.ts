@@ -24,9 +24,21 @@ import {
   NotFoundError,
   peerKey
 } from '@shardswap/interface'
-import type { AccountBook, AccountReceipt, AccountReport, ConnectedPeer, OwnScore, OwnScoreOptions, Peer, PeerScore } from '@shardswap/peer'
+import type {
+  AccountBook,
+  AccountReceipt,
+  AccountReport,
+  BindingStat,
+  ConnectedPeer,
+  OwnRegistration,
+  OwnScore,
+  OwnScoreOptions,
+  Peer,
+  PeerScore,
+  Registering
+} from '@shardswap/peer'
 import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shardswap/repo'
-import { checkPeerName, parseMultiaddr } from '../address.ts'
+import { checkPeerId, checkPeerName, parseMultiaddr } from '../address.ts'
 import { ConnectError, OfflineError, reasonFor } from '../errors.ts'
 import type {
   BlockPutOptions,
@@ -34,22 +46,29 @@ import type {
   BlockStat,
   FetchOptions,
   LedgerOptions,
+  LifetimeOptions,
   NodeAddOptions,
+  NodeAdmission,
+  NodeDelegateOptions,
   NodeGetOptions,
   NodeId,
   NodeLedgers,
   NodeReadOptions,
+  NodeRegisterOptions,
   NodeScores,
+  NodeUnregisterOptions,
   NodeVersion,
   ReceiptListOptions,
   ReportOptions,
   SwapNode
 } from '../node.ts'
+import { privateKeyOf } from '../keys.ts'
 import { scoredPeersMax } from '../limits.ts'
 import { agentVersion, version } from '../version.ts'
 import { checkBlockSize, cidForBlock, removeBlocks } from './blocks.ts'
 import { publicKeyText } from './identity.ts'
 import { nodeLedgers } from './ledgers.ts'
+import { admissionSettings, nodeAdmission, registerOptions } from './registration.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
 import { offlineSource } from './source.ts'
 
@@ -99,7 +118,8 @@ export class LocalNode implements SwapNode {
       listen: this.#listen,
       onWarning: this.#onWarning,
       share: config.reliability.share,
-      backups: config.reliability.backups
+      backups: config.reliability.backups,
+      admission: admissionSettings(config)
     })
   }
 
@@ -239,6 +259,43 @@ export class LocalNode implements SwapNode {
 
   async ledgers({ peer }: LedgerOptions = {}): Promise<NodeLedgers> {
     return nodeLedgers(await this.#peer, this.repo.config.serve.mode, peer)
+  }
+
+  async admission(): Promise<NodeAdmission> {
+    const isRunning = (await this.#peer) !== undefined
+    return nodeAdmission(await this.#registering(async (registering) => registering.admission()), isRunning)
+  }
+
+  async register(options: NodeRegisterOptions = {}): Promise<BindingStat> {
+    return await this.#registering(async (registering) => await registering.register(registerOptions(options)))
+  }
+
+  async unregister({ ownerKey, client }: NodeUnregisterOptions = {}): Promise<readonly BindingStat[]> {
+    if (client !== undefined) checkPeerId(client)
+    const options = { ...(ownerKey === undefined ? {} : { ownerKey: privateKeyOf(ownerKey) }), ...(client === undefined ? {} : { client }) }
+    return await this.#registering(async (registering) => await registering.unregister(options))
+  }
+
+  async serverClaim(owner: string, { lifetimeMs }: LifetimeOptions = {}): Promise<string> {
+    checkPeerId(owner)
+    const options = lifetimeMs === undefined ? {} : { lifetimeMs }
+    return await this.#registering(async (registering) => await registering.serverClaim(owner, options))
+  }
+
+  async delegate(to: string, options: NodeDelegateOptions = {}): Promise<string> {
+    checkPeerId(to)
+    return await this.#registering(async (registering) => await registering.delegate(to, registerOptions(options)))
+  }
+
+  async useDelegation(delegation: string | undefined): Promise<OwnRegistration> {
+    return await this.#registering(async (registering) => await registering.useDelegation(delegation))
+  }
+
+  /** What runs, or what is stored, which is written again where the call changes it. */
+  async #registering<T>(use: (registering: Registering) => Promise<T>): Promise<T> {
+    const peer = await this.#peer
+    if (peer === undefined) throw new OfflineError('the registry is looked after by a node that runs: start "shardswap daemon" first')
+    return await use(peer)
   }
 
   async repoStat(): Promise<RepoStat> {

@@ -19,6 +19,7 @@ import { repoHandlers } from './repo.ts'
 import { writeError, writeReply } from './reply.ts'
 import { reportHandlers } from './report.ts'
 import { scoreHandlers } from './scores.ts'
+import { registrationHandlers } from './registration.ts'
 import { servingHandlers } from './serving.ts'
 import { swarmHandlers } from './swarm.ts'
 
@@ -32,6 +33,7 @@ const handlers: Handlers = {
   ...reportHandlers,
   ...scoreHandlers,
   ...servingHandlers,
+  ...registrationHandlers,
   ...swarmHandlers
 }
 
