@@ -322,7 +322,7 @@ export class Engine {
     const turns = this.#turns[pool]
     for (const ledger of turns.order()) {
       if (!isFull && ledger.readableBytes !== undefined) {
-        const wantsMax = this.#gate.room(ledger, this.#nowMs)
+        const wantsMax = this.#gate.room(ledger, turns.size === 1, this.#nowMs)
         if (wantsMax > 0) {
           if (turns.sitsOut(ledger)) continue
           const isAhead = ledger.hasEnvelope

@@ -44,14 +44,22 @@ export class Gate {
     return !this.#admission.hasOwner(peer)
   }
 
-  /** How many wants of the peer, whose turn it is, may be taken. Where there is no room it waits from now on, or was refused. */
-  room(ledger: Ledger, nowMs: number): number {
+  /**
+   * How many wants of the peer, whose turn it is, may be taken for one envelope. Where there is no room it waits from now on, or
+   * was refused. Where others stand in line (`isAlone` is false), an envelope gets a quarter of what there is, and what is read
+   * ahead leaves half alone, so that it goes round.
+   */
+  room(ledger: Ledger, isAlone: boolean, nowMs: number): number {
     if (this.#owned.size > 0 && this.#strangersBytes > 0 && this.isStranger(ledger.peer)) {
       // (G2)
       if (this.#strangersBytes + (ledger.firstQueued?.sizeBytes ?? 0) > this.#strangersBytesMax) return 0
     }
     const room = this.#admission.room(ledger.peer, nowMs)
-    if (room > 0) return room
+    if (room > 0) {
+      if (isAlone) return room
+      const part = Math.ceil(room / 4)
+      return ledger.hasEnvelope ? Math.max(0, Math.min(part, Math.floor((room - this.#admission.counted) / 2))) : part
+    }
     // (G1)
     if (this.#admission.mode === 'open') {
       if (!ledger.waits) this.turnAway(ledger, 1, nowMs)
@@ -106,6 +114,7 @@ export class Gate {
 
   /** The envelope's send takes long: it is in nobody's way any more. */
   late(envelope: Envelope): void {
+    if (envelope.requests === 0) return
     if (envelope.isStrangers) this.#strangersBytes -= envelope.bytes
     this.#admission.late(envelope.ledger.peer, envelope.requests)
     this.#late.add(envelope)

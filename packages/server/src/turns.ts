@@ -23,6 +23,11 @@ export class Turns {
     this.#newcomerAfterMs = newcomerAfterMs
   }
 
+  /** How many stand in line. */
+  get size(): number {
+    return this.#newcomers.size + this.#others.size
+  }
+
   /** Who stands in line, in turn; again from the beginning, as long as rounds were sat out. The line may change meanwhile. */
   *order(): Generator<Ledger> {
     for (let paid = -1; paid !== this.#roundsSatOut;) {
@@ -48,10 +53,11 @@ export class Turns {
     if (!this.#newcomers.delete(ledger)) this.#others.delete(ledger)
   }
 
-  /** (1) Whether the peer sits out this round, since it took more than its part; it is at the end of the line then. */
+  /** (1) A peer's turn begins, or goes on. Returns whether it sits out, since it took more than its part; it is at the end of the line then. */
   sitsOut(ledger: Ledger): boolean {
     if (ledger.turn.creditBytes > 0) return false
     ledger.turn.creditBytes += this.#turnBytes
+    if (ledger.turn.creditBytes > 0) return false
     this.#roundsSatOut++
     this.#toEnd(ledger)
     return true

@@ -83,6 +83,14 @@ const events = fc.array(
             scene.advance(ms)
       )
     },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(...peers).map(
+        (peer): Event =>
+          (scene) =>
+            scene.late(2000, peer)
+      )
+    },
     // Lookups, reads and sends end in any order.
     {
       weight: 12,
@@ -100,17 +108,28 @@ function cancels(peer: (typeof peers)[number], index: number): Event {
   return (scene) => scene.tell(peer, message([cancel(at(index).cid)]))
 }
 
-it('whatever happens: wants and memory stay in their limits, blocks in order, credit right, and in the end all is zero', () => {
+it('[I9][I14] whatever happens: wants, memory and open requests stay in their limits, blocks in order, credit right, and in the end all is zero', () => {
   const ahead = fc.constantFrom(1, 2, 16)
   const memory = fc.constantFrom(12_000, 40_000)
   const targets = fc.constantFrom(
     { envelopeBytesMin: 5000, envelopeBytesTarget: 5000 },
     { envelopeBytesMin: 1000, envelopeBytesTarget: 8000, sendsPerDoubling: 1, slowSendsPerShrink: 1 }
   )
+  const admission = fc.constantFrom(
+    { openRequestsMax: 1000 },
+    { openRequestsMax: 4, freeScoreRequests: 2 },
+    { openRequestsMax: 8, freeScoreRequests: 3, mode: 'registered' as const },
+    { openRequestsMax: 8, freeScoreRequests: 0, mode: 'registered' as const },
+    { mode: 'off' as const }
+  )
+  const input = fc.tuple(fc.array(fc.boolean(), { minLength: 1 }), ahead, memory, targets, admission)
   fc.assert(
-    fc.property(events, fc.array(fc.boolean(), { minLength: 1 }), ahead, memory, targets, (events, outcomes, ahead, memory, targets) => {
+    fc.property(events, input, (events, [outcomes, ahead, memory, targets, admission]) => {
       const limits = { blockBytesServedMax: 3000, responseBytesMax: memory, envelopesAheadMax: ahead, ...targets }
-      const scene = new Scene({ ...limits, wantsPerPeerMax: 6, sendTriesMax: 2, lookupBatchMax: 3, readAheadBytesPerPeerMax: 9000 })
+      const scene = new Scene(
+        { ...limits, wantsPerPeerMax: 6, sendTriesMax: 2, lookupBatchMax: 3, readAheadBytesPerPeerMax: 9000 },
+        admission
+      )
       let sends = 0
       let writtenBytes = 0
       scene.outcome = ({ message }) => {
@@ -124,6 +143,8 @@ it('whatever happens: wants and memory stay in their limits, blocks in order, cr
         const { responseBytes } = scene.engine.gauges()
         expect(responseBytes).toBeLessThanOrEqual(limits.responseBytesMax)
         expect(scene.heldBytes).toBeLessThanOrEqual(responseBytes)
+        expect(scene.admission.open).toBeLessThanOrEqual(admission.openRequestsMax ?? Infinity)
+        expect(scene.admission.overdue).toBeLessThanOrEqual(scene.admission.open)
       }
       for (const peer of peers) scene.release(peer)
       scene.settle()
@@ -131,6 +152,8 @@ it('whatever happens: wants and memory stay in their limits, blocks in order, cr
       expect(scene.engine.gauges()).toMatchObject({ responseBytes: 0, lookups: 0 })
       for (const peer of peers) scene.disconnect(peer)
       expect(Object.values(scene.engine.gauges())).toEqual([0, 0, 0, 0, 0, 0, 0])
+      expect(scene.admission.gauges()).toMatchObject({ open: 0, clients: 0 })
+      expect(scene.admission.overdue).toBe(0)
     }),
     runs
   )
@@ -168,7 +191,8 @@ it('a want that stands is for a block that is missing, once everything could be 
   )
   fc.assert(
     fc.property(input, (events) => {
-      const scene = new Scene({ envelopeBytesTarget: 5000, lookupBatchMax: 2 })
+      // So few may be open that most have to wait.
+      const scene = new Scene({ envelopeBytesTarget: 5000, lookupBatchMax: 2 }, { openRequestsMax: 3, freeScoreRequests: 1 })
       const peer = peerKey('client')
       const here = new Set<string>()
       const asked = new Map<string, CID>()

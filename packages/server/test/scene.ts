@@ -72,8 +72,9 @@ export class Scene {
 
   /** Many more requests may be open than any test has, unless `admission` says so. */
   constructor(limits: Partial<ServeLimits> = {}, admission: Partial<AdmissionLimits> & { readonly mode?: AdmissionMode } = {}) {
-    const { mode = 'open', ...admissionLimits } = { openRequestsMax: 100_000, freeScoreRequests: 100_000, ...admission }
-    this.admission = new Admission({ mode, limits: verifyAdmissionLimits(admissionLimits), wallMs: 0, nowMs: 0 })
+    const { mode = 'open', openRequestsMax = 100_000, freeScoreRequests = openRequestsMax, ...others } = admission
+    const admissionLimits = verifyAdmissionLimits({ openRequestsMax, freeScoreRequests, ...others })
+    this.admission = new Admission({ mode, limits: admissionLimits, wallMs: 0, nowMs: 0 })
     this.engine = new Engine(verifyServeLimits(limits), this.admission)
   }
 
@@ -138,6 +139,36 @@ export class Scene {
       this.#lookups.push(wants)
     }
     this.#pump()
+  }
+
+  /** Reads and sends one envelope, and only then begins the next: whose it was, undefined where nobody may have one. */
+  serveOne(): PeerKey | undefined {
+    for (let wants = this.engine.takeLookups(); wants.length > 0; wants = this.engine.takeLookups()) {
+      this.engine.lookedUp(
+        wants,
+        wants.map(({ cid }) => this.store.size(cid)),
+        this.nowMs
+      )
+    }
+    const envelope = this.engine.nextEnvelope(this.nowMs)
+    if (!envelope) return undefined
+    for (const [index, want] of envelope.wants.entries()) envelope.blocks[index] = this.store.get(want.cid)
+    this.engine.blocksRead(envelope)
+    const sending = this.engine.startSend(envelope.ledger.peer, this.nowMs)
+    if (sending) this.engine.sent(sending.envelope, true, this.nowMs)
+    return envelope.ledger.peer
+  }
+
+  /** So much time passes, and every send that lasts longer is late; of one peer, where one is named. */
+  late(ms: number, peer?: PeerKey): void {
+    this.nowMs += ms
+    for (const send of [...this.#sends]) {
+      if (peer !== undefined && send.peer !== peer) continue
+      for (const given of this.engine.late(send.sending.envelope, this.nowMs)) {
+        for (const other of this.#sends) if (other.peer === given) other.aborted = true
+      }
+    }
+    this.settle()
   }
 
   /** Ends one thing that can end, of all such the one that `pick` names; false where there is none. */

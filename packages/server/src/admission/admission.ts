@@ -127,6 +127,11 @@ export class Admission {
     return this.#open
   }
 
+  /** (2) Requests that are open and compared with scores. */
+  get counted(): number {
+    return this.#open - this.#overdue
+  }
+
   /** Requests that are open and whose client does not read. */
   get overdue(): number {
     return this.#overdue
@@ -141,7 +146,7 @@ export class Admission {
   room(peer: PeerKey, nowMs: number): number {
     if (this.mode === 'off') return 0
     const { openRequestsMax } = this.#limits
-    const inRow = acceptedInRow(this.#scoreOf(this.#clients.get(peer)?.owner, nowMs), this.#open - this.#overdue, openRequestsMax)
+    const inRow = acceptedInRow(this.#scoreOf(this.#clients.get(peer)?.owner, nowMs), this.counted, openRequestsMax)
     return Math.min(inRow, openRequestsMax - this.#open)
   }
 
@@ -310,8 +315,7 @@ export class Admission {
     const score = this.#scoreOf(owner, nowMs)
     const isFull = this.#open >= this.#limits.openRequestsMax
     // (2)
-    if (!isFull && accepts(score, this.#open - this.#overdue, this.#limits.openRequestsMax))
-      return decisions.admit[owner ? 'score' : 'free']
+    if (!isFull && accepts(score, this.counted, this.#limits.openRequestsMax)) return decisions.admit[owner ? 'score' : 'free']
     const outcome = this.mode === 'open' ? decisions.wait : decisions.refuse
     if (score > 0 && isFull) return outcome.full
     if (!owner) return outcome['low-free-score']
