@@ -138,18 +138,18 @@ it('[I14] in the mode off all is denied at once, and nothing is kept or read', a
   expect(scene.admission.counts().get('off')).toBe(2)
 })
 
+/** `count` peers that read nothing and ask for the same blocks, and who they are. */
+function deaf(scene: Scene, count: number, all: readonly TestBlock[]): PeerKey[] {
+  const peers = Array.from({ length: count }, (_, index) => peerKey(`deaf ${index}`))
+  for (const peer of peers) {
+    scene.hold(peer)
+    scene.ask(peer, ...asked(all))
+  }
+  return peers
+}
+
 describe('clients that do not read', () => {
   const limits = { responseBytesMax: 16 * MiB }
-
-  /** `count` peers that read nothing and ask for the same blocks, and who they are. */
-  function deaf(scene: Scene, count: number, all: readonly TestBlock[]): PeerKey[] {
-    const peers = Array.from({ length: count }, (_, index) => peerKey(`deaf ${index}`))
-    for (const peer of peers) {
-      scene.hold(peer)
-      scene.ask(peer, ...asked(all))
-    }
-    return peers
-  }
 
   it('after a second have their part of the memory, and what was read ahead for them is let go', async () => {
     const scene = new Scene(limits)
