@@ -104,17 +104,3 @@ it('a cancel while the send fails frees the want', async () => {
   expect(scene.sent.length).toBe(1)
   expect(scene.ledger(alice)?.wants).toEqual([])
 })
-
-it('a send of mere DONT_HAVE may take long: it holds no request', async () => {
-  const scene = new Scene()
-  const missing = await block(1)
-  scene.hold(alice)
-  scene.ask(alice, want(missing.cid, { sendDontHave: true }))
-  expect(scene.sending).toBe(1)
-  scene.late(alice)
-  expect(scene.admission.overdue).toBe(0)
-  scene.release(alice)
-  scene.settle()
-  expect(scene.sending).toBe(0)
-  expect(scene.answers(alice)).toEqual([`dont-have ${missing.cid.toString()}`])
-})

@@ -113,11 +113,6 @@ export class Scene {
     if (send) this.#endSend(send)
   }
 
-  /** The peer's send has taken long. */
-  late(peer: PeerKey): void {
-    for (const send of this.#sends) if (send.peer === peer) this.engine.late(send.sending.envelope, this.nowMs)
-  }
-
   /** Sends that are being written. */
   get sending(): number {
     return this.#sends.length
