@@ -3,6 +3,7 @@ import type { PrivateKey } from '@libp2p/interface'
 import { defaultLogger } from '@libp2p/logger'
 import { InvalidParametersError } from '@shardswap/interface'
 import type { ShareMap } from '@shardswap/reliability'
+import { AdmissionRecords } from './admission/records.ts'
 import { createNode } from './libp2p-node.ts'
 import { peerLimits } from './limits.ts'
 import { MemoryStore } from './memory-store.ts'
@@ -39,7 +40,25 @@ export async function createPeer(init: PeerInit = {}): Promise<Peer> {
       share: init.share
     }
   })
-  const peer = new ShardswapPeer(init, { libp2p, blockstore: init.blockstore ?? new MemoryStore(), privateKey, records, limits, log })
+  const admission = await AdmissionRecords.open({
+    self: libp2p.peerId,
+    privateKey,
+    settings: init.admission ?? {},
+    isServing: init.serve !== false,
+    datastore: init.datastore,
+    log,
+    nowMs,
+    onWarning: init.onWarning
+  })
+  const peer = new ShardswapPeer(init, {
+    libp2p,
+    blockstore: init.blockstore ?? new MemoryStore(),
+    privateKey,
+    records,
+    admission,
+    limits,
+    log
+  })
   if (init.start !== false) await peer.start()
   return peer
 }

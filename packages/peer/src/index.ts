@@ -17,6 +17,7 @@ export {
   type ServeLimits
 } from '@shardswap/server'
 export { defaultRegistryShellLimits, type RegistryShellLimits } from './admission/limits.ts'
+export { openAdmission, type OpenAdmissionInit } from './admission/open-admission.ts'
 export type * from './admission/types.ts'
 export { createPeer } from './create-peer.ts'
 export * from './errors.ts'

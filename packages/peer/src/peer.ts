@@ -17,6 +17,7 @@ import type { Libp2p, Logger, PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
+import type { AdmissionRecords } from './admission/records.ts'
 import { AdmissionShell } from './admission/shell.ts'
 import type {
   AdmissionReport,
@@ -62,6 +63,7 @@ export interface PeerParts {
   /** Of this peer's identity, where it is known. */
   readonly privateKey: PrivateKey | undefined
   readonly records: PeerRecords
+  readonly admission: AdmissionRecords
   readonly limits: PeerLimits
   readonly log: Logger
 }
@@ -81,12 +83,13 @@ export class ShardswapPeer implements Peer {
   readonly #records: PeerRecords
   readonly #scores: ScoresProtocol
   readonly #admission: AdmissionShell
+  readonly #admissionRecords: AdmissionRecords
   readonly #sessions = new Set<PeerSession>()
   #own: PeerSession | undefined
   #stopping: Promise<void> | undefined
   #state: 'new' | 'started' | 'stopped' = 'new'
 
-  constructor(init: PeerInit, { libp2p, blockstore, privateKey, records, limits, log }: PeerParts) {
+  constructor(init: PeerInit, { libp2p, blockstore, privateKey, records, admission, limits, log }: PeerParts) {
     this.libp2p = libp2p
     this.blockstore = blockstore
     this.#init = init
@@ -95,13 +98,8 @@ export class ShardswapPeer implements Peer {
     this.#store = localStore(blockstore)
     this.#records = records
     this.#scores = new ScoresProtocol({ libp2p, privateKey, log, nowMs, lines: records })
-    this.#admission = new AdmissionShell({
-      self: libp2p.peerId,
-      privateKey,
-      settings: init.admission ?? {},
-      isServing: init.serve !== false,
-      nowMs
-    })
+    this.#admission = new AdmissionShell({ libp2p, records: admission, log, random: Math.random, onBusy: () => undefined })
+    this.#admissionRecords = admission
     this.#network = new Network(
       libp2p,
       limits,
@@ -149,6 +147,7 @@ export class ShardswapPeer implements Peer {
     try {
       this.#records.start()
       await this.#scores.start()
+      await this.#admission.start()
       await this.#network.start()
       // Its own node starts last, so that no early connection finds it without handlers.
       if (this.#init.libp2p === undefined) await this.libp2p.start()
@@ -172,9 +171,9 @@ export class ShardswapPeer implements Peer {
     this.#own = undefined
     this.#fetcher.stop()
     // Together: the server waits for its sends, and a send that waits for a stream to open ends with the network.
-    await Promise.all([this.#server?.stop(), this.#network.stop(), this.#scores.stop()])
+    await Promise.all([this.#server?.stop(), this.#network.stop(), this.#scores.stop(), this.#admission.stop()])
     // Once nothing more happens that would have to be remembered.
-    await this.#records.stop()
+    await Promise.all([this.#records.stop(), this.#admissionRecords.stop()])
     if (this.#init.libp2p === undefined) await this.libp2p.stop()
   }
 
@@ -285,27 +284,27 @@ export class ShardswapPeer implements Peer {
   }
 
   admission(): AdmissionReport {
-    return this.#admission.admission()
+    return this.#admission.report()
   }
 
   async serverClaim(owner: PeerId | string, options?: ClaimOptions): Promise<string> {
-    return await this.#admission.serverClaim(owner, options)
+    return await this.#admissionRecords.own.serverClaim(owner, options)
   }
 
   async delegate(to: PeerId | string, options?: DelegateOptions): Promise<string> {
-    return await this.#admission.delegate(to, options)
+    return await this.#admissionRecords.own.delegate(to, options)
   }
 
   async useDelegation(delegation: string | undefined): Promise<OwnRegistration> {
-    return await this.#admission.useDelegation(delegation)
+    return await this.#admissionRecords.own.useDelegation(delegation)
   }
 
   async register(options?: RegisterOptions): Promise<BindingStat> {
-    return await this.#admission.register(options)
+    return await this.#admissionRecords.own.register(options)
   }
 
   async unregister(options?: UnregisterOptions): Promise<readonly BindingStat[]> {
-    return await this.#admission.unregister(options)
+    return await this.#admissionRecords.own.unregister(options)
   }
 
   gauges(): PeerGauges {
@@ -317,6 +316,7 @@ export class ShardswapPeer implements Peer {
       records: fetch.records - (this.#own?.knownPeers ?? 0),
       searches: this.#search.running,
       clientWants: (serve?.wants ?? 0) + (serve?.lookups ?? 0),
+      ...this.#admission.gauges(),
       clientBytes: (serve?.queuedBytes ?? 0) + (serve?.responseBytes ?? 0)
     }
   }
@@ -340,14 +340,12 @@ export class ShardswapPeer implements Peer {
 
   #onConnected(peer: PeerKey, supportsHave: boolean): void {
     this.#fetcher.connectPeer(peer, supportsHave)
-    this.#admission.connected(peer)
     this.#server?.peerConnected(peer)
   }
 
   #onDisconnected(peer: PeerKey): void {
     this.#fetcher.disconnectPeer(peer)
     this.#server?.peerDisconnected(peer)
-    this.#admission.disconnected(peer)
   }
 
   #onMessage(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined {

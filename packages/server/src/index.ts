@@ -20,6 +20,13 @@ export {
   verifyAdmissionLimits,
   verifyRegistryLimits
 } from './admission/limits.ts'
-export { BindingRegistry, type RecordOutcome, type Registry, type RegistryChange, type RegistryInit } from './admission/registry.ts'
+export {
+  BindingRegistry,
+  type KeptRecord,
+  type RecordOutcome,
+  type Registry,
+  type RegistryChange,
+  type RegistryInit
+} from './admission/registry.ts'
 export { isReceived, type TestOutcome, TestIdentityTerm, TestSchedule, type TestScheduleInit, type Visit } from './admission/testing.ts'
 export { defaultTestLimits, type TestLimits, verifyTestLimits } from './admission/testing-limits.ts'

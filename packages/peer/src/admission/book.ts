@@ -3,9 +3,11 @@ import {
   type AdmissionMode,
   type BindingRecord,
   BindingRegistry,
+  type KeptRecord,
   type RecordOutcome,
   type RegistryChange,
   type RegistryLimits,
+  type SavedAdmission,
   verifyAdmissionLimits,
   verifyRegistryLimits
 } from '@shardswap/server'
@@ -21,6 +23,15 @@ export interface AdmissionBookInit {
   /** Whether the node serves at all: else the mode is `off`. */
   readonly isServing: boolean
   readonly nowMs: () => number
+  /** What was kept in an earlier run, and how long ago. */
+  readonly kept?: KeptBook | undefined
+  readonly pausedMs?: number
+}
+
+/** What outlives a process. */
+export interface KeptBook {
+  readonly admission: SavedAdmission
+  readonly records: readonly KeptRecord<SignedRecord>[]
 }
 
 /** Who follows what changes in the registry. */
@@ -38,20 +49,31 @@ export class AdmissionBook {
   readonly #followers = new Set<RegistryFollower>()
 
   /** Errors: InvalidParametersError for limits or a mode that cannot be. */
-  constructor({ settings, isServing, nowMs }: AdmissionBookInit) {
+  constructor({ settings, isServing, nowMs, kept, pausedMs = 0 }: AdmissionBookInit) {
     const { mode = 'open', limits, registryLimits } = settings
     if (!modes.includes(mode)) throw new InvalidParametersError(`mode must be one of ${modes.join(', ')}, not ${JSON.stringify(mode)}`)
     this.registryLimits = verifyRegistryLimits(registryLimits)
     const times = { wallMs: Date.now(), nowMs: nowMs() }
     this.#nowMs = nowMs
     this.#calendar = new Calendar(times.wallMs, times.nowMs)
-    this.admission = new Admission({ mode: isServing ? mode : 'off', limits: verifyAdmissionLimits(limits), ...times })
+    this.admission = new Admission({
+      mode: isServing ? mode : 'off',
+      limits: verifyAdmissionLimits(limits),
+      ...times,
+      ...(kept === undefined ? {} : { saved: kept.admission, pausedMs })
+    })
     this.registry = new BindingRegistry<SignedRecord>({
       ...times,
       limits: this.registryLimits,
       verify: (record) => this.#signed.has(record),
       isProven: (server) => this.admission.isProven(server, nowMs())
     })
+    if (kept !== undefined) this.#tell(this.registry.restore(kept.records, times.nowMs))
+  }
+
+  /** What is to be kept. */
+  kept(): KeptBook {
+    return { admission: this.admission.saved(this.#nowMs()), records: [...this.registry.kept()] }
   }
 
   nowMs(): number {

@@ -30,6 +30,11 @@ export interface RegistryShellLimits {
   readonly framesBurst: number
   /** … and after how long one more. */
   readonly frameRefillMs: number
+  /** The same over all peers. */
+  readonly allFramesBurst: number
+  readonly allFrameRefillMs: number
+  /** Frames that are being read or taken at once, over all peers; more are refused. */
+  readonly framesReadMax: number
   /** Records whose signatures are looked at for one peer at once … */
   readonly checksBurst: number
   /** … and after how long one more. */
@@ -60,6 +65,9 @@ export const defaultRegistryShellLimits: RegistryShellLimits = {
   exchangeTimeoutMs: 10 * secondMs,
   framesBurst: 16,
   frameRefillMs: 2 * secondMs,
+  allFramesBurst: 1024,
+  allFrameRefillMs: 5,
+  framesReadMax: 256,
   checksBurst: 128,
   checkRefillMs: 500,
   allChecksBurst: 2048,

@@ -14,8 +14,6 @@ export interface OwnBindingsInit {
   /** Of our identity, where it is known. */
   readonly privateKey: PrivateKey | undefined
   readonly limits: RegistryShellLimits
-  /** Told of each record that we made, and when the client key changed: others should know. */
-  readonly onMade: (record: SignedRecord | undefined) => void
 }
 
 /** What is remembered of ourselves. */
@@ -30,6 +28,7 @@ export class OwnBindings {
   readonly #init: OwnBindingsInit
   readonly #book: AdmissionBook
   readonly #limits: RegistryShellLimits
+  #onMade: (record: SignedRecord | undefined) => void = () => undefined
   #delegation: SignedDelegation | undefined
   #renewedForMs: number | undefined
 
@@ -37,6 +36,11 @@ export class OwnBindings {
     this.#init = init
     this.#book = init.book
     this.#limits = init.limits
+  }
+
+  /** Who is told of each record that we made, and when the client key has changed: others should know. */
+  onMade(listener: (record: SignedRecord | undefined) => void): void {
+    this.#onMade = listener
   }
 
   /** The key under which we make our requests now, and the delegation that lets us. */
@@ -88,7 +92,7 @@ export class OwnBindings {
     } catch (cause) {
       throw new InvalidParametersError(`this is no delegation that lets us use a client key: ${messageOf(cause)}`, { cause })
     }
-    this.#init.onMade(undefined)
+    this.#onMade(undefined)
     return this.stat()
   }
 
@@ -186,7 +190,7 @@ export class OwnBindings {
     mustFit(record, this.#book.registryLimits.bindingBytesMax)
     const outcome = await this.#book.take(record)
     if (outcome !== 'taken') throw new InvalidParametersError(`the registry does not take the ${record.kind}: ${outcome}`)
-    this.#init.onMade(record)
+    this.#onMade(record)
     return this.#statOf(record)
   }
 

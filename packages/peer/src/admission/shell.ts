@@ -1,86 +1,205 @@
-import type { PeerKey } from '@shardswap/interface'
-import type { Admission } from '@shardswap/server'
-import type { PeerId, PrivateKey } from '@libp2p/interface'
-import { AdmissionBook } from './book.ts'
-import { verifyRegistryShellLimits } from './limits.ts'
-import { OwnBindings } from './own.ts'
-import type {
-  AdmissionReport,
-  AdmissionSettings,
-  BindingStat,
-  ClaimOptions,
-  DelegateOptions,
-  OwnRegistration,
-  Registering,
-  RegisterOptions,
-  UnregisterOptions
-} from './types.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type PeerKey, peerKey } from '@shardswap/interface'
+import { type Admission, clientKey } from '@shardswap/server'
+import type { Libp2p, Logger } from '@libp2p/interface'
+import { Allowance } from '../reliability/allowance.ts'
+import { readDelegation, type SignedDelegation } from './claim.ts'
+import type { AdmissionRecords } from './records.ts'
+import type { RegistryAnswer, RegistryFrame } from './registry-frame.ts'
+import { RegistryProtocol } from './registry-protocol.ts'
+import { admissionReport } from './report.ts'
+import { ShownKeys } from './shown-keys.ts'
+import { readRecord, type SignedRecord } from './signed-record.ts'
+import { Teller } from './teller.ts'
+import type { PeerGauges } from '../types.ts'
+import type { AdmissionReport, RegistryRefusal } from './types.ts'
 
-export interface AdmissionShellInit {
-  readonly self: PeerId
-  readonly privateKey: PrivateKey | undefined
-  readonly settings: AdmissionSettings
-  readonly isServing: boolean
-  readonly nowMs: () => number
+/** Peers whose allowance of signatures is remembered. */
+const checkedPeersMax = 4096
+/** What all peers together may have checked is counted under this name. */
+const everybody = peerKey('everybody')
+
+export interface AdmissionShellPorts {
+  readonly libp2p: Libp2p
+  readonly records: AdmissionRecords
+  readonly log: Logger
+  /** 0 to 1. */
+  readonly random: () => number
+  /** A server says that it will refuse requests for so long. */
+  onBusy(peer: PeerKey, forMs: number): void
 }
 
-/** Admission with what feeds it: the registry, and what we are in it. */
-export class AdmissionShell implements Registering {
-  readonly #book: AdmissionBook
-  readonly #own: OwnBindings
-  /** Peers that are connected. */
-  readonly #peers = new Set<PeerKey>()
+/** Feeds admission: who peers are, by what they show and by the registry, which spreads from peer to peer. */
+export class AdmissionShell {
+  readonly #ports: AdmissionShellPorts
+  readonly #protocol: RegistryProtocol
+  readonly #shown: ShownKeys
+  readonly #teller: Teller
+  readonly #checks: Allowance
+  readonly #allChecks: Allowance
+  readonly #refused = new Map<RegistryRefusal, number>()
+  /** Who was told that we are busy: when, and whether it knows. */
+  readonly #busyTold = new Map<PeerKey, { readonly atMs: number; readonly told: Promise<void> }>()
+  #sweep: NodeJS.Timeout | undefined
+  #tick: NodeJS.Timeout | undefined
+  #isRunning = false
 
-  /** Errors: InvalidParametersError for settings that cannot be. */
-  constructor({ self, privateKey, settings, isServing, nowMs }: AdmissionShellInit) {
-    const limits = verifyRegistryShellLimits(settings.shellLimits)
-    this.#book = new AdmissionBook({ settings, isServing, nowMs })
-    this.#own = new OwnBindings({ book: this.#book, self, privateKey, limits, onMade: () => undefined })
+  constructor(ports: AdmissionShellPorts) {
+    this.#ports = ports
+    const { book, own, limits } = ports.records
+    const { libp2p, log } = ports
+    this.#protocol = new RegistryProtocol({
+      libp2p,
+      log,
+      limits,
+      nowMs: () => book.nowMs(),
+      onMet: (peer) => this.#teller.met(peer),
+      onParted: (peer) => this.#onParted(peer),
+      onFrame: async (peer, frame) => await this.#onFrame(peer, frame),
+      onRefused: (why) => this.#refuse(why)
+    })
+    this.#shown = new ShownKeys(book)
+    this.#teller = new Teller({ book, own, protocol: this.#protocol, limits, random: ports.random })
+    this.#checks = new Allowance({ burst: limits.checksBurst, refillMs: limits.checkRefillMs, peersMax: checkedPeersMax })
+    this.#allChecks = new Allowance({ burst: limits.allChecksBurst, refillMs: limits.allCheckRefillMs, peersMax: 1 })
+    own.onMade((record) => {
+      if (this.#isRunning) this.#teller.changed(record)
+    })
   }
 
   /** Asked by the serving half. */
   get core(): Admission {
-    return this.#book.admission
+    return this.#ports.records.book.admission
   }
 
-  connected(peer: PeerKey): void {
-    this.#peers.add(peer)
+  async start(): Promise<void> {
+    const { records } = this.#ports
+    this.#isRunning = true
+    records.start()
+    await this.#look()
+    this.#sweep = setInterval(() => void this.#look(), records.limits.sweepMs)
+    this.#sweep.unref()
+    this.#armTick()
+    await this.#protocol.start()
   }
 
-  disconnected(peer: PeerKey): void {
-    this.#peers.delete(peer)
-    this.core.left(peer)
+  async stop(): Promise<void> {
+    if (!this.#isRunning) return
+    this.#isRunning = false
+    clearInterval(this.#sweep)
+    clearTimeout(this.#tick)
+    this.#teller.stop()
+    await this.#protocol.stop()
+    this.#shown.clear()
+    this.#busyTold.clear()
   }
 
-  admission(): AdmissionReport {
-    const { registry } = this.#book
-    const nowMs = this.#book.nowMs()
-    return {
-      ...this.core.view(nowMs),
-      decisions: Object.fromEntries(this.core.counts()),
-      registry: { records: registry.recordsKept, servers: registry.size, outcomes: Object.fromEntries(registry.outcomes()), refused: {} },
-      own: this.#own.stat(),
-      peers: Array.from(this.#peers, (peer) => ({ peer, decision: this.core.judge(peer, nowMs) }))
+  /**
+   * Tells a client that we refuse requests for load, before it gets DONT_HAVE. Resolves once it knows, or where it does not
+   * speak the protocol, has been told of late, or does not listen. Never rejects.
+   */
+  async tellBusy(peer: PeerKey): Promise<void> {
+    const { limits, book } = this.#ports.records
+    if (!this.#isRunning || !this.#protocol.speakers.has(peer)) return
+    const before = this.#busyTold.get(peer)
+    const nowMs = book.nowMs()
+    if (before !== undefined && nowMs - before.atMs < limits.busyMs / 2) return await before.told
+    const told = this.#protocol.tell(peer, { busyMs: limits.busyMs }, AbortSignal.timeout(limits.tellBusyTimeoutMs)).then(() => undefined)
+    this.#busyTold.set(peer, { atMs: nowMs, told })
+    await told
+  }
+
+  report(): AdmissionReport {
+    const { records, libp2p } = this.#ports
+    return admissionReport(records, { refused: this.#refused, peers: libp2p.getPeers().map(peerKey), shown: this.#shown })
+  }
+
+  /** What is held beside the registry and admission; 0 once it is stopped. */
+  gauges(): Pick<PeerGauges, 'registryPeers' | 'registryFrames'> {
+    const registryPeers = Math.max(this.#protocol.speakers.size, this.#shown.size, this.#busyTold.size)
+    return { registryPeers, registryFrames: this.#teller.size + this.#protocol.reading }
+  }
+
+  #onParted(peer: PeerKey): void {
+    this.#teller.parted(peer)
+    this.#shown.gone(peer)
+    this.#busyTold.delete(peer)
+  }
+
+  async #onFrame(peer: PeerKey, { records = [], client, delegation, busyMs }: RegistryFrame): Promise<RegistryAnswer> {
+    const { limits } = this.#ports.records
+    if (busyMs !== undefined && busyMs > 0) this.#ports.onBusy(peer, Math.min(busyMs, limits.busyMaxMs))
+    for (const bytes of records) await this.#takeRecord(peer, bytes)
+    if (client !== undefined) await this.#takeClient(peer, client, delegation)
+    return { owner: this.#shown.of(peer)?.owner ?? null }
+  }
+
+  async #takeRecord(peer: PeerKey, bytes: Uint8Array): Promise<void> {
+    const { book } = this.#ports.records
+    const record = this.#read(bytes)
+    if (record === undefined) return
+    const isToCheck = book.check(record) === undefined
+    if (isToCheck && !this.#mayCheck(peer)) return
+    if ((await book.take(record)) === 'taken') this.#teller.learned(record)
+    // Signatures are looked at within one turn of the event loop, those of 32 records would take 10 ms.
+    if (isToCheck) await nextTurn()
+  }
+
+  #read(bytes: Uint8Array): SignedRecord | undefined {
+    try {
+      return readRecord(bytes)
+    } catch {
+      this.#refuse('unreadable')
+      return undefined
     }
   }
 
-  async serverClaim(owner: PeerId | string, options?: ClaimOptions): Promise<string> {
-    return await this.#own.serverClaim(owner, options)
+  async #takeClient(peer: PeerKey, client: string, text: string | undefined): Promise<void> {
+    const delegation = text === undefined ? undefined : await this.#delegationIn(peer, text)
+    // It may have left while we looked.
+    if (!this.#isRunning || !this.#protocol.speakers.has(peer)) return
+    if (!this.#shown.show(peer, clientKey(client), delegation)) this.#refuse('delegation')
   }
 
-  async delegate(to: PeerId | string, options?: DelegateOptions): Promise<string> {
-    return await this.#own.delegate(to, options)
+  async #delegationIn(peer: PeerKey, text: string): Promise<SignedDelegation | undefined> {
+    const known = this.#shown.delegationOf(peer, text)
+    if (known !== undefined || !this.#mayCheck(peer)) return known
+    return await readDelegation(text).catch(() => undefined)
   }
 
-  async useDelegation(delegation: string | undefined): Promise<OwnRegistration> {
-    return await this.#own.useDelegation(delegation)
+  #mayCheck(peer: PeerKey): boolean {
+    const nowMs = this.#ports.records.book.nowMs()
+    if (this.#checks.take(peer, nowMs) && this.#allChecks.take(everybody, nowMs)) return true
+    this.#refuse('too-many')
+    return false
   }
 
-  async register(options?: RegisterOptions): Promise<BindingStat> {
-    return await this.#own.register(options)
+  #refuse(why: RegistryRefusal): void {
+    this.#refused.set(why, (this.#refused.get(why) ?? 0) + 1)
   }
 
-  async unregister(options?: UnregisterOptions): Promise<readonly BindingStat[]> {
-    return await this.#own.unregister(options)
+  /** Once a minute: what has expired ends, what is ours is renewed, who does not know us is told. */
+  async #look(): Promise<void> {
+    const { book, own } = this.#ports.records
+    try {
+      book.expire()
+      this.#shown.sweep()
+      await own.renew()
+      if (this.#isRunning) this.#teller.retry()
+    } catch (error) {
+      this.#ports.log.error('our binding could not be renewed - %e', error)
+    }
+  }
+
+  #armTick(): void {
+    const { tellMs } = this.#ports.records.limits
+    this.#tick = setTimeout(
+      () => {
+        this.#teller.tick()
+        this.#armTick()
+      },
+      tellMs * (0.5 + this.#ports.random())
+    )
+    this.#tick.unref()
   }
 }

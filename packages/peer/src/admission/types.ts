@@ -1,5 +1,4 @@
 import type { PeerId, PrivateKey } from '@libp2p/interface'
-import type { AbortOptions } from '@shardswap/interface'
 import type {
   AdmissionLimits,
   AdmissionMode,
@@ -153,5 +152,5 @@ export interface Registering {
 
 /** The same over a datastore, of a node that does not run. `close` writes what was changed. */
 export interface StoredAdmission extends Registering {
-  close(options?: AbortOptions): Promise<void>
+  close(): Promise<void>
 }

@@ -45,3 +45,17 @@ export async function sendFrame(stream: Stream, frame: Uint8Array, signal: Abort
   stream.send(encodeFrame(frame))
   await stream.close({ signal })
 }
+
+/** Resolves once the other side has closed its end too; rejects where it does not by the time that the signal ends. */
+export async function ended(stream: Stream, signal: AbortSignal): Promise<void> {
+  if (stream.status !== 'open') return
+  const closed = Promise.withResolvers<void>()
+  const onAbort = (): void => closed.reject(asError(signal.reason))
+  signal.addEventListener('abort', onAbort)
+  stream.addEventListener('close', () => closed.resolve(), { once: true })
+  try {
+    await closed.promise
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -9,6 +9,17 @@ export const recordKey = new Key('/shardswap/reliability/record')
 /** Where the last record that could not be read is kept, for whoever wants to look at it. */
 export const damagedKey = new Key('/shardswap/reliability/damaged')
 
+/** Where a record stands, and what it is in words for people. */
+export interface RecordPlace {
+  readonly recordKey: Key
+  readonly damagedKey: Key
+  readonly what: string
+  /** What follows where it cannot be used. */
+  readonly afresh: string
+}
+
+const peersPlace: RecordPlace = { recordKey, damagedKey, what: 'what is remembered of peers', afresh: 'scores begin afresh' }
+
 /** The longest record that is written or read, in bytes. */
 export const recordBytesMax = 16 * 1024 * 1024
 
@@ -25,8 +36,8 @@ export type FoundRecord =
   | { readonly kind: 'bad'; readonly reason: string; readonly bytes: Uint8Array }
 
 /** Reads the record and changes nothing. Rejects where the datastore itself fails. */
-export async function findRecord(datastore: Datastore, now: Stamp = stampNow()): Promise<FoundRecord> {
-  const bytes = await valueAt(datastore, recordKey)
+export async function findRecord(datastore: Datastore, now: Stamp = stampNow(), place: RecordPlace = peersPlace): Promise<FoundRecord> {
+  const bytes = await valueAt(datastore, place.recordKey)
   if (bytes === undefined) return { kind: 'none' }
   if (bytes.byteLength > recordBytesMax) return { kind: 'bad', reason: `it has ${bytes.byteLength} bytes`, bytes }
   const decoded = decodeRecord(bytes)
@@ -46,20 +57,22 @@ async function valueAt(datastore: Datastore, key: Key): Promise<Uint8Array | und
   }
 }
 
-/** Keeps what is known of peers in a datastore. Whatever fails there is logged, and costs what was remembered at worst. */
+/** Keeps what is known, of peers where no other place is named, in a datastore. Whatever fails there is logged, and costs what was remembered at worst. */
 export class RecordStore {
   readonly #datastore: Datastore
   readonly #log: Logger
   readonly #onWarning: ((message: string) => void) | undefined
+  readonly #place: RecordPlace
   /** A record that cannot be read now may be good: it is not written over. */
   #isUsable = true
   #saving: Promise<unknown> = Promise.resolve()
 
   /** `onWarning` is told what is lost of what was remembered, in words for people. */
-  constructor(datastore: Datastore, log: Logger, onWarning?: (message: string) => void) {
+  constructor(datastore: Datastore, log: Logger, onWarning?: (message: string) => void, place: RecordPlace = peersPlace) {
     this.#datastore = datastore
     this.#log = log
     this.#onWarning = onWarning
+    this.#place = place
   }
 
   /**
@@ -69,10 +82,10 @@ export class RecordStore {
   async load<T>(accept: (state: unknown, pausedMs: number) => T): Promise<T | undefined> {
     let found: FoundRecord
     try {
-      found = await findRecord(this.#datastore)
+      found = await findRecord(this.#datastore, stampNow(), this.#place)
     } catch (error) {
       this.#isUsable = false
-      const lost = 'what is remembered of peers cannot be read, so it is left as it is, and this run begins afresh'
+      const lost = `${this.#place.what} cannot be read, so it is left as it is, and this run begins afresh`
       this.#log.error('%s - %e', lost, error)
       this.#onWarning?.(`${lost} (${messageOf(error)})`)
       return undefined
@@ -100,21 +113,22 @@ export class RecordStore {
   async #save(take: (peersMax: number) => unknown): Promise<boolean> {
     if (!this.#isUsable) return false
     try {
-      await this.#datastore.put(recordKey, fitting(take))
+      await this.#datastore.put(this.#place.recordKey, fitting(take))
       return true
     } catch (error) {
-      this.#log.error('what is known of peers could not be written - %e', error)
+      this.#log.error('%s could not be written - %e', this.#place.what, error)
       return false
     }
   }
 
   async #setAside(reason: string, bytes: Uint8Array): Promise<undefined> {
-    const lost = `what is remembered of peers cannot be used: ${reason}; it is kept under ${damagedKey.toString()}, and scores begin afresh`
+    const { what, afresh, ...keys } = this.#place
+    const lost = `${what} cannot be used: ${reason}; it is kept under ${keys.damagedKey.toString()}, and ${afresh}`
     this.#log.error('%s', lost)
     this.#onWarning?.(lost)
     try {
-      await this.#datastore.put(damagedKey, bytes.subarray(0, recordBytesMax))
-      await this.#datastore.delete(recordKey)
+      await this.#datastore.put(keys.damagedKey, bytes.subarray(0, recordBytesMax))
+      await this.#datastore.delete(keys.recordKey)
     } catch (error) {
       this.#log.error('the record that cannot be used could not be kept aside - %e', error)
     }

@@ -2,7 +2,7 @@ import { asError, isCount, peerKey } from '@shardswap/interface'
 import type { Connection, Libp2p, Logger, PeerId, PrivateKey, Stream } from '@libp2p/interface'
 import { ScoreUnavailableError } from '../errors.ts'
 import { Allowance } from './allowance.ts'
-import { readFrame, sendFrame } from './frame.ts'
+import { ended, readFrame, sendFrame } from './frame.ts'
 import { readStatement, signStatement, statementAbout } from './statement.ts'
 import type { LineSource, OwnScore, OwnScoreOptions } from './types.ts'
 
@@ -115,20 +115,6 @@ export class ScoresProtocol {
     const statement = await statementAbout(lines, { ...question, by: libp2p.peerId, about: remote, atMs: Date.now(), bytesMax })
     await sendFrame(stream, await signStatement(statement, privateKey), signal)
     await ended(stream, signal)
-  }
-}
-
-/** Resolves once the other side has closed its end too; rejects where it does not by the time that the signal ends. */
-async function ended(stream: Stream, signal: AbortSignal): Promise<void> {
-  if (stream.status !== 'open') return
-  const closed = Promise.withResolvers<void>()
-  const onAbort = (): void => closed.reject(asError(signal.reason))
-  signal.addEventListener('abort', onAbort)
-  stream.addEventListener('close', () => closed.resolve(), { once: true })
-  try {
-    await closed.promise
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }
 

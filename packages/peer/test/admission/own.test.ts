@@ -2,22 +2,21 @@ import { generateKeyPair } from '@libp2p/crypto/keys'
 import type { PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { peerKey } from '@shardswap/interface'
+import { MemoryDatastore } from 'datastore-core'
 import { describe, expect, it } from 'vitest'
 import { fromText } from '../../src/admission/envelope.ts'
 import { isSignedRecord, readRecord, signBinding } from '../../src/admission/signed-record.ts'
-import { AdmissionShell } from '../../src/admission/shell.ts'
-import type { AdmissionSettings } from '../../src/index.ts'
+import { type AdmissionSettings, openAdmission, type StoredAdmission } from '../../src/index.ts'
 
 const dayMs = 24 * 3_600_000
 
 async function node(
   key?: PrivateKey,
   settings: AdmissionSettings = {}
-): Promise<{ readonly shell: AdmissionShell; readonly id: string; readonly key: PrivateKey }> {
+): Promise<{ readonly shell: StoredAdmission; readonly id: string; readonly key: PrivateKey }> {
   const privateKey = key ?? (await generateKeyPair('Ed25519'))
-  const self = peerIdFromPrivateKey(privateKey)
-  const shell = new AdmissionShell({ self, privateKey, settings, isServing: true, nowMs: () => performance.now() })
-  return { shell, id: self.toString(), key: privateKey }
+  const shell = await openAdmission({ datastore: new MemoryDatastore(), privateKey, settings })
+  return { shell, id: peerIdFromPrivateKey(privateKey).toString(), key: privateKey }
 }
 
 describe('a record', () => {

@@ -1,7 +1,7 @@
 import { assert, type PeerKey } from '@shardswap/interface'
 import { Availability, type AvailabilityFigures, type SavedServer } from './availability.ts'
 import type { ClientKey, OwnerKey } from './binding.ts'
-import { acceptedInRow, accepts, ownerScore, ownerWeight } from './formulas.ts'
+import { acceptedInRow, accepts, faded, ownerScore, ownerWeight } from './formulas.ts'
 import type { AdmissionLimits } from './limits.ts'
 import { Owners, ServedSum, type Owner } from './owners.ts'
 import type { RegistryChange } from './registry.ts'
@@ -43,8 +43,20 @@ export interface AdmissionInit {
   /** The wall's time at `nowMs`. */
   readonly wallMs: number
   readonly nowMs: number
-  /** What `saved` gave, perhaps in an earlier run. */
-  readonly saved?: readonly SavedServer[]
+  /** What `saved` gave in an earlier run … */
+  readonly saved?: SavedAdmission
+  /** … and how long ago. */
+  readonly pausedMs?: number
+}
+
+/** What outlives a process, as plain data. */
+export interface SavedAdmission {
+  /** What servers answered. */
+  readonly servers: readonly SavedServer[]
+  /** R_served of owners, the most served first. */
+  readonly owners: readonly (readonly [OwnerKey, number])[]
+  /** R_total. */
+  readonly served: number
 }
 
 /** One owner, as people see it. */
@@ -113,13 +125,14 @@ export class Admission {
   #refreshedMs: number
   #requestsSince = 0
 
-  constructor({ mode, limits, wallMs, nowMs, saved = [] }: AdmissionInit) {
+  constructor({ mode, limits, wallMs, nowMs, saved, pausedMs = 0 }: AdmissionInit) {
     this.mode = mode
     this.#limits = limits
-    this.#availability = new Availability({ wallMs, nowMs, limits, saved })
+    this.#availability = new Availability({ wallMs, nowMs, limits, saved: saved?.servers ?? [] })
     this.#owners = new Owners(limits)
     this.#served = new ServedSum(limits.servedWindowMs, nowMs)
     this.#refreshedMs = nowMs
+    if (saved) this.#restore(saved, pausedMs, nowMs)
   }
 
   /** Requests that are open. */
@@ -271,8 +284,8 @@ export class Admission {
   }
 
   /** What to remember over a restart. */
-  saved(nowMs: number): SavedServer[] {
-    return this.#availability.saved(nowMs)
+  saved(nowMs: number): SavedAdmission {
+    return { servers: this.#availability.saved(nowMs), owners: this.#owners.saved(nowMs), served: this.#served.at(nowMs) }
   }
 
   /** Everything that people may want to see; the cost is linear in owners and servers. */
@@ -310,6 +323,16 @@ export class Admission {
       owners: this.#owners.size,
       servers: this.#availability.size
     }
+  }
+
+  /** What was served before faded while nobody was there; what cannot be is left out. */
+  #restore({ owners, served }: SavedAdmission, pausedMs: number, nowMs: number): void {
+    const fade = (sum: number): number => faded(sum, pausedMs, this.#limits.servedWindowMs)
+    this.#owners.restore(
+      owners.filter(([, sum]) => isSum(sum)).map(([key, sum]) => [key, fade(sum)]),
+      nowMs
+    )
+    if (isSum(served)) this.#served.add(nowMs, fade(served))
   }
 
   #decide(owner: Owner | undefined, nowMs: number): Decision {
@@ -399,6 +422,10 @@ export class Admission {
       owner.open += client.open
     } else this.#freeOpen += client.open
   }
+}
+
+function isSum(sum: number): boolean {
+  return Number.isFinite(sum) && sum >= 0
 }
 
 type Reasons = { readonly [Reason in AdmissionReason]: Decision }

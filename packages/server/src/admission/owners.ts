@@ -5,6 +5,9 @@ import { faded } from './formulas.ts'
 /** So many owners are looked at to find one that makes room. */
 const looksMax = 64
 
+/** Who was served less than this of a request, as it fades, need not be remembered. */
+const leastSum = 0.01
+
 /** [I13] Requests served, in a window that fades. */
 export class ServedSum {
   readonly #windowMs: number
@@ -84,6 +87,17 @@ export class Owners {
     const owner = new Owner(key, this.#windowMs, nowMs)
     this.#byKey.set(key, owner)
     return owner
+  }
+
+  /** What to remember over a restart: owners that were served something, the most served first. */
+  saved(nowMs: number): [OwnerKey, number][] {
+    const served = Array.from(this.#byKey.values(), (owner): [OwnerKey, number] => [owner.key, owner.served.at(nowMs)])
+    return served.filter(([, sum]) => sum >= leastSum).sort(([, one], [, other]) => other - one)
+  }
+
+  /** Takes back what `saved` gave. */
+  restore(owners: readonly (readonly [OwnerKey, number])[], nowMs: number): void {
+    for (const [key, sum] of owners.slice(0, this.#ownersMax)) this.open(key, nowMs)?.served.add(nowMs, sum)
   }
 
   /** Owners that stay go to the end, so that the next search goes on behind them. */

@@ -48,6 +48,13 @@ interface Entry<Signed extends BindingRecord> {
   readonly keptUntilMs: number
 }
 
+/** What outlives a process of one client key. */
+export interface KeptRecord<Signed extends BindingRecord> {
+  readonly record: Signed
+  readonly boundSequence: number
+  readonly keptUntilMs: number
+}
+
 interface RegisteredServer {
   readonly owner: OwnerKey
   /** Client keys that point to it. */
@@ -110,6 +117,25 @@ export class BindingRegistry<Signed extends BindingRecord> implements Registry {
   *records(nowMs: number): Generator<Signed> {
     const wallMs = this.#calendar.wallMs(nowMs)
     for (const { record } of this.#entries.values()) if (record.expiresMs > wallMs) yield record
+  }
+
+  /** What to remember over a restart: what has expired too, as long as its sequence counts. */
+  *kept(): Generator<KeptRecord<Signed>> {
+    for (const { record, boundSequence, keptUntilMs } of this.#entries.values()) yield { record, boundSequence, keptUntilMs }
+  }
+
+  /** Takes back what `kept` gave, as far as there is room; it was checked before it was kept. Nothing may be registered yet. */
+  restore(kept: Iterable<KeptRecord<Signed>>, nowMs: number): RegistryChange[] {
+    assert(this.#entries.size === 0, 'what was kept comes back first')
+    const wallMs = this.#calendar.wallMs(nowMs)
+    const changes: RegistryChange[] = []
+    for (const { record, boundSequence, keptUntilMs } of kept) {
+      if (this.#entries.size >= this.#limits.bindingsMax || keptUntilMs <= wallMs || this.#entries.has(record.client)) continue
+      const binding = record.expiresMs > wallMs ? bindingIn(record) : undefined
+      if (binding && this.#checkBinding(binding, undefined)) continue
+      this.#replace(undefined, { record, binding, boundSequence, keptUntilMs }, changes)
+    }
+    return changes
   }
 
   /** The record that holds of a client key. */

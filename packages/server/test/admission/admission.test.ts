@@ -1,5 +1,6 @@
 import { AssertionError, InvalidParametersError } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
+import { Admission, type SavedAdmission } from '../../src/admission/admission.ts'
 import { defaultAdmissionLimits, defaultRegistryLimits, verifyAdmissionLimits } from '../../src/admission/limits.ts'
 import { hourMs, keyOf, ownerOf, peerOf, Scene, serverOf } from './scene.ts'
 
@@ -285,4 +286,57 @@ it('limits that contradict themselves are rejected, overrides kept', () => {
   ]) {
     expect(() => verifyAdmissionLimits(wrong)).toThrow(InvalidParametersError)
   }
+})
+
+describe('a restart', () => {
+  it('[I5][I13] forgets neither what servers answered nor what owners were served, faded by the time that it took', () => {
+    const scene = new Scene(small)
+    scene.enter('hog', { received: 20 })
+    scene.enter('other', { received: 20 })
+    for (let request = 0; request < 40; request++) {
+      expect(scene.ask('hog')).toBe('admit: score')
+      scene.end('hog', 1)
+    }
+    const before = scene.core.view(0)
+    const saved = JSON.parse(JSON.stringify(scene.core.saved(0))) as SavedAdmission
+    expect(saved.owners).toEqual([[ownerOf('hog'), 40]])
+    const core = new Admission({ mode: 'open', limits: verifyAdmissionLimits(small), wallMs: 0, nowMs: 5, saved, pausedMs: 0 })
+    for (const name of ['hog', 'other']) {
+      core.follow([{ type: 'server', server: serverOf(name), owner: ownerOf(name) }], 5)
+      core.identified(peerOf(name), keyOf(name), ownerOf(name), 5)
+    }
+    expect(core.judge(peerOf('hog'), 5)).toEqual({ action: 'admit', reason: 'score' })
+    core.judge(peerOf('other'), 5)
+    const after = core.view(5)
+    expect(after.served).toBeCloseTo(before.served, 3)
+    for (const { owner, served, score, weight } of before.owners) {
+      const same = after.owners.find((each) => each.owner === owner)
+      expect(same?.served).toBeCloseTo(served, 3)
+      if (owner === ownerOf('hog'))
+        expect([same?.score, same?.weight].map((each) => each?.toFixed(3))).toEqual([score, weight].map((each) => each.toFixed(3)))
+    }
+    const dayLater = new Admission({
+      mode: 'open',
+      limits: verifyAdmissionLimits(small),
+      wallMs: 0,
+      nowMs: 5,
+      saved,
+      pausedMs: 24 * hourMs
+    })
+    expect(dayLater.view(5).served).toBeCloseTo(40 / Math.E, 3)
+  })
+
+  it('takes back no sum that cannot be', () => {
+    const saved = {
+      servers: [],
+      owners: [
+        [ownerOf('a'), Number.NaN],
+        [ownerOf('b'), -1],
+        [ownerOf('c'), 2]
+      ] as const,
+      served: Number.POSITIVE_INFINITY
+    }
+    const core = new Admission({ mode: 'open', limits: verifyAdmissionLimits(small), wallMs: 0, nowMs: 0, saved })
+    expect(core.view(0)).toMatchObject({ served: 0, owners: [{ owner: ownerOf('c'), served: 2 }] })
+  })
 })

@@ -314,3 +314,40 @@ it('[I3][I16] whatever records come: who follows the changes knows what the regi
     { seed: 20_261_130, numRuns: 400 }
   )
 })
+
+describe('a restart', () => {
+  it('[I3][I16] what was kept comes back with what follows from it, and what was replaced or has expired still does not', () => {
+    const before = new Scene()
+    expect(before.tell(binding(1, 'a', { days: 30 }))).toBe('taken')
+    expect(before.tell(binding(1, 'a', { sequence: 2, days: 7 }))).toBe('taken')
+    expect(before.tell(binding(2, 'b', { owner: bob }))).toBe('taken')
+    expect(before.tell(binding(3, 'a'))).toBe('taken')
+    expect(before.tell(revocation(3))).toBe('taken')
+    const kept = [...before.registry.kept()]
+    const { registry } = new Scene()
+    expect(registry.restore(kept, 0)).toEqual([
+      { type: 'server', server: server('a'), owner: alice },
+      { type: 'bound', client: client(1), server: server('a'), owner: alice },
+      { type: 'server', server: server('b'), owner: bob },
+      { type: 'bound', client: client(2), server: server('b'), owner: bob }
+    ])
+    expect(registry.accept(binding(3, 'a'), 300, 0).outcome).toBe('replayed')
+    expect(registry.nextSequence(client(1), alice)).toBe(3)
+    expect([...registry.kept()]).toEqual(kept)
+    // Eight days later what holds no more is remembered for as long as the first could come again.
+    const later = new Scene()
+    expect(later.registry.restore(kept, 8 * dayMs)).toEqual([])
+    expect(later.registry.recordOf(client(1), 8 * dayMs)).toBeUndefined()
+    expect(later.registry.accept(binding(1, 'a', { days: 30 }), 300, 8 * dayMs).outcome).toBe('replayed')
+  })
+
+  it('[I16] takes back no more than it may keep', () => {
+    const before = new Scene()
+    for (let at = 0; at < 10; at++) before.tell(binding(at, at, { owner: at < 5 ? alice : bob }))
+    const { registry } = new Scene({ bindingsMax: 7, bindingsPerOwnerMax: 4 })
+    registry.restore(before.registry.kept(), 0)
+    expect(registry.recordsKept).toBe(7)
+    expect(registry.serversOf(alice)).toHaveLength(4)
+    expect(registry.serversOf(bob)).toHaveLength(3)
+  })
+})

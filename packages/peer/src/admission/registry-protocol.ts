@@ -1,0 +1,155 @@
+import { asError, type PeerKey, peerKey } from '@shardswap/interface'
+import type { Connection, Libp2p, Logger, Stream } from '@libp2p/interface'
+import { Allowance } from '../reliability/allowance.ts'
+import { ended, readFrame, sendFrame } from '../reliability/frame.ts'
+import type { RegistryShellLimits } from './limits.ts'
+import {
+  decodeRegistryAnswer,
+  decodeRegistryFrame,
+  encodeRegistryAnswer,
+  encodeRegistryFrame,
+  type RegistryAnswer,
+  type RegistryFrame
+} from './registry-frame.ts'
+import { Speakers } from './speakers.ts'
+import type { RegistryRefusal } from './types.ts'
+
+/** By which peers show who stands behind them, tell each other bindings, and that they are busy. */
+export const registryProtocol = '/shardswap/registry/1.0.0'
+
+/** Streams of one connection at once. */
+const registryStreamsMax = 4
+/** Peers whose allowance is remembered. */
+const registryPeersMax = 4096
+/** An answer has at most so many bytes. */
+const registryAnswerBytesMax = 512
+/** What all peers together may do is counted under this name. */
+const everybody = peerKey('everybody')
+
+export interface RegistryProtocolPorts {
+  readonly libp2p: Libp2p
+  readonly log: Logger
+  readonly limits: RegistryShellLimits
+  readonly nowMs: () => number
+  readonly onMet: (peer: PeerKey) => void
+  readonly onParted: (peer: PeerKey) => void
+  readonly onFrame: (peer: PeerKey, frame: RegistryFrame) => Promise<RegistryAnswer>
+  readonly onRefused: (why: RegistryRefusal) => void
+}
+
+/** Frames of the registry's protocol: one a stream, and its answer. Bounded in bytes, number, rate and time. */
+export class RegistryProtocol {
+  readonly speakers: Speakers
+  readonly #ports: RegistryProtocolPorts
+  readonly #frames: Allowance
+  readonly #allFrames: Allowance
+  readonly #stopping = new AbortController()
+  /** Frames that are being read or taken, of each peer. */
+  readonly #reading = new Map<PeerKey, number>()
+  #readingAll = 0
+  #handles = false
+
+  constructor(ports: RegistryProtocolPorts) {
+    this.#ports = ports
+    const { framesBurst, frameRefillMs, allFramesBurst, allFrameRefillMs } = ports.limits
+    this.#frames = new Allowance({ burst: framesBurst, refillMs: frameRefillMs, peersMax: registryPeersMax })
+    this.#allFrames = new Allowance({ burst: allFramesBurst, refillMs: allFrameRefillMs, peersMax: 1 })
+    const { libp2p, log, onMet, onParted } = ports
+    this.speakers = new Speakers({ libp2p, log, protocol: registryProtocol, onMet, onParted })
+  }
+
+  /** Frames that are being read or taken. */
+  get reading(): number {
+    return this.#readingAll
+  }
+
+  async start(): Promise<void> {
+    const streams = { maxInboundStreams: registryStreamsMax, maxOutboundStreams: registryStreamsMax }
+    await this.#ports.libp2p.handle(registryProtocol, this.#onStream, streams)
+    this.#handles = true
+    await this.speakers.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the peer was stopped'))
+    this.speakers.stop()
+    if (this.#handles) await this.#ports.libp2p.unhandle(registryProtocol)
+    this.#handles = false
+  }
+
+  /** Tells a peer something; resolves to its answer, undefined where there is none. Never rejects. */
+  async tell(peer: PeerKey, frame: RegistryFrame, signal?: AbortSignal): Promise<RegistryAnswer | undefined> {
+    const connection = this.speakers.connectionTo(peer)
+    if (connection === undefined || this.#stopping.signal.aborted) return undefined
+    const ends = [this.#stopping.signal, AbortSignal.timeout(this.#ports.limits.exchangeTimeoutMs)]
+    const end = AbortSignal.any(signal === undefined ? ends : [...ends, signal])
+    try {
+      return await exchange(connection, frame, end)
+    } catch (error) {
+      this.#ports.log.trace('%s was not told - %e', peer, error)
+      return undefined
+    }
+  }
+
+  readonly #onStream = (stream: Stream, connection: Connection): void => {
+    const peer = peerKey(connection.remotePeer)
+    const refusal = this.#begin(peer)
+    if (refusal !== undefined) {
+      this.#ports.onRefused(refusal)
+      stream.abort(new Error('it tells too much'))
+      return
+    }
+    this.#take(stream, connection, peer)
+      .catch((error: unknown) => {
+        this.#ports.log.trace('%s told nothing that could be taken - %e', peer, error)
+        stream.abort(asError(error))
+      })
+      .finally(() => this.#end(peer))
+  }
+
+  async #take(stream: Stream, connection: Connection, peer: PeerKey): Promise<void> {
+    const { limits, onFrame, onRefused } = this.#ports
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(limits.exchangeTimeoutMs)])
+    let frame: RegistryFrame
+    try {
+      frame = decodeRegistryFrame(await readFrame(stream, limits.frameBytesMax, signal), limits)
+    } catch (error) {
+      onRefused('frame')
+      throw error
+    }
+    // It speaks the protocol, whatever identify said so far; and it may be gone.
+    this.speakers.meet(connection.remotePeer)
+    if (!this.speakers.has(peer)) throw new Error('it is not connected any more')
+    await sendFrame(stream, encodeRegistryAnswer(await onFrame(peer, frame)), signal)
+    await ended(stream, signal)
+  }
+
+  #begin(peer: PeerKey): RegistryRefusal | undefined {
+    const { limits, nowMs } = this.#ports
+    const reading = this.#reading.get(peer) ?? 0
+    if (this.#stopping.signal.aborted || reading >= registryStreamsMax || this.#readingAll >= limits.framesReadMax) return 'too-often'
+    if (!this.#frames.take(peer, nowMs()) || !this.#allFrames.take(everybody, nowMs())) return 'too-often'
+    this.#reading.set(peer, reading + 1)
+    this.#readingAll++
+    return undefined
+  }
+
+  #end(peer: PeerKey): void {
+    const left = (this.#reading.get(peer) ?? 0) - 1
+    if (left > 0) this.#reading.set(peer, left)
+    else this.#reading.delete(peer)
+    this.#readingAll--
+  }
+}
+
+async function exchange(connection: Connection, frame: RegistryFrame, signal: AbortSignal): Promise<RegistryAnswer> {
+  const stream = await connection.newStream(registryProtocol, { signal, maxOutboundStreams: registryStreamsMax })
+  try {
+    const answer = readFrame(stream, registryAnswerBytesMax, signal)
+    await Promise.all([answer, sendFrame(stream, encodeRegistryFrame(frame), signal)])
+    return decodeRegistryAnswer(await answer)
+  } catch (error) {
+    stream.abort(asError(error))
+    throw error
+  }
+}
