@@ -40,7 +40,6 @@ import type { PeerRecords } from './reliability/peer-records.ts'
 import { ScoresProtocol } from './reliability/scores-protocol.ts'
 import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
 import { Server } from './serve/server.ts'
-import { Admission, verifyAdmissionLimits } from '@shardswap/server'
 import type { ServerLinks } from './serve/types.ts'
 import { type LocalStore, localStore } from './store.ts'
 import type {
@@ -132,8 +131,8 @@ export class ShardswapPeer implements Peer {
     })
     if (init.serve === false) return
     const links: ServerLinks = { send: async (peer, message, signal) => (await this.#network.link(peer)?.send(message, signal)) ?? false }
-    const admission = new Admission({ mode: 'open', limits: verifyAdmissionLimits(), wallMs: Date.now(), nowMs: nowMs() })
-    this.#server = new Server({ store: this.#store, links, nowMs, log }, init.serveLimits ?? {}, admission)
+    const tellBusy = async (peer: PeerKey): Promise<void> => await this.#admission.tellBusy(peer)
+    this.#server = new Server({ store: this.#store, links, nowMs, tellBusy, log }, init.serveLimits ?? {}, this.#admission.core)
   }
 
   get peerId(): PeerId {

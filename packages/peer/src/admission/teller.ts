@@ -141,7 +141,7 @@ export class Teller {
   #takeNews(): SignedRecord[] {
     const { book, limits } = this.#ports
     const taken: SignedRecord[] = []
-    for (const [client, left] of this.#news) {
+    for (const [client, left] of Array.from(this.#news)) {
       if (taken.length >= limits.frameRecordsMax / 2) break
       const record = book.registry.recordOf(client, book.nowMs())
       if (record !== undefined) taken.push(record)

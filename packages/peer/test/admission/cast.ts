@@ -13,7 +13,7 @@ import { connect, Peers } from '../support.ts'
 export const dayMs = 24 * 3_600_000
 
 /** So that tests wait for nothing. */
-export const quick: Partial<RegistryShellLimits> = { tellMs: 40, frameRefillMs: 10, sweepMs: 100 }
+const quick: Partial<RegistryShellLimits> = { tellMs: 40, frameRefillMs: 10, sweepMs: 100 }
 
 /** Peers of ours, and nodes that speak the registry's protocol as they like. */
 export class Cast extends Peers {

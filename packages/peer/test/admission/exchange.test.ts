@@ -67,6 +67,7 @@ describe('over TCP', () => {
     await connect(user.peer, server.peer)
     await until('it counts for the owner', () => seenBy(server.peer, user)?.owner === user.id)
     await until('it is over', () => seenBy(server.peer, user)?.owner === undefined)
+    expect(seenBy(server.peer, user)?.decision.reason).toBe('free')
   })
 
   it('[I16] records reach nodes that their owners never meet, and so do revocations', async () => {
