@@ -21,6 +21,12 @@ const shareMaps: readonly ShareMap[] = ['proportional', 'equal', 'percentile']
  * not the given node's; what libp2p says where an address cannot be listened on.
  */
 export async function createPeer(init: PeerInit = {}): Promise<Peer> {
+  const peer = await newPeer(init)
+  if (init.start !== false) await peer.start()
+  return peer
+}
+
+async function newPeer(init: PeerInit): Promise<ShardswapPeer> {
   const limits = peerLimits(init.limits)
   if (init.share !== undefined && !shareMaps.includes(init.share)) {
     throw new InvalidParametersError(`share must be one of ${shareMaps.join(', ')}, not ${JSON.stringify(init.share)}`)
@@ -50,17 +56,16 @@ export async function createPeer(init: PeerInit = {}): Promise<Peer> {
     nowMs,
     onWarning: init.onWarning
   })
-  const peer = new ShardswapPeer(init, {
+  return new ShardswapPeer(init, {
     libp2p,
     blockstore: init.blockstore ?? new MemoryStore(),
     privateKey,
     records,
     admission,
     limits,
-    log
+    log,
+    newPeer
   })
-  if (init.start !== false) await peer.start()
-  return peer
 }
 
 /** The key of our identity: the caller's, or a new one for a node that we make. */

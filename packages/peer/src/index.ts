@@ -11,13 +11,17 @@ export {
   defaultAdmissionLimits,
   defaultRegistryLimits,
   defaultServeLimits,
+  defaultTestLimits,
   type OwnerView,
   type RecordOutcome,
   type RegistryLimits,
-  type ServeLimits
+  type ServeLimits,
+  type TestLimits,
+  type TestOutcome
 } from '@shardswap/server'
 export { defaultRegistryShellLimits, type RegistryShellLimits } from './admission/limits.ts'
 export { openAdmission, type OpenAdmissionInit } from './admission/open-admission.ts'
+export type { TestsReport } from './admission/tests/types.ts'
 export type * from './admission/types.ts'
 export { createPeer } from './create-peer.ts'
 export * from './errors.ts'

@@ -19,6 +19,9 @@ import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
 import type { AdmissionRecords } from './admission/records.ts'
 import { AdmissionShell } from './admission/shell.ts'
+import { introduced, type Introduction } from './admission/tests/introduction.ts'
+import { type IntroducedPeer, nodeTests } from './admission/tests/node.ts'
+import type { AvailabilityTests } from './admission/tests/tests.ts'
 import type {
   AdmissionReport,
   BindingStat,
@@ -47,7 +50,6 @@ import type {
   GetManyOptions,
   GetOptions,
   LedgerStat,
-  Peer,
   PeerGauges,
   PeerInit,
   PeerStat,
@@ -65,10 +67,12 @@ export interface PeerParts {
   readonly admission: AdmissionRecords
   readonly limits: PeerLimits
   readonly log: Logger
+  /** Makes other nodes, not started. */
+  readonly newPeer: (init: PeerInit) => Promise<IntroducedPeer>
 }
 
 /** The node: wires libp2p, the fetching half, the serving half and the store. Decides nothing itself. */
-export class ShardswapPeer implements Peer {
+export class ShardswapPeer implements IntroducedPeer {
   readonly libp2p: Libp2p
   readonly blockstore: Blockstore
   readonly #init: PeerInit
@@ -82,13 +86,15 @@ export class ShardswapPeer implements Peer {
   readonly #records: PeerRecords
   readonly #scores: ScoresProtocol
   readonly #admission: AdmissionShell
+  readonly #tests: AvailabilityTests
   readonly #admissionRecords: AdmissionRecords
   readonly #sessions = new Set<PeerSession>()
   #own: PeerSession | undefined
   #stopping: Promise<void> | undefined
   #state: 'new' | 'started' | 'stopped' = 'new'
 
-  constructor(init: PeerInit, { libp2p, blockstore, privateKey, records, admission, limits, log }: PeerParts) {
+  constructor(init: PeerInit, parts: PeerParts) {
+    const { libp2p, blockstore, privateKey, records, admission, limits, log } = parts
     this.libp2p = libp2p
     this.blockstore = blockstore
     this.#init = init
@@ -99,6 +105,7 @@ export class ShardswapPeer implements Peer {
     this.#scores = new ScoresProtocol({ libp2p, privateKey, log, nowMs, lines: records })
     this.#admission = new AdmissionShell({ libp2p, records: admission, log, random: Math.random, onBusy: () => undefined })
     this.#admissionRecords = admission
+    this.#tests = nodeTests({ ...parts, init })
     this.#network = new Network(
       libp2p,
       limits,
@@ -126,8 +133,12 @@ export class ShardswapPeer implements Peer {
       cancel: (peer, cid, key) => this.#network.link(peer)?.cancel(cid, key),
       flush: (peer) => this.#network.link(peer)?.flush(),
       findProviders: (session, cid) => this.#search.start(cid, (provider) => this.#fetcher.providerFound(session, provider)),
-      received: (peer, bytes) => this.#server?.blocksReceived(peer, 1, bytes),
-      stored: (cid, bytes) => this.#server?.blockArrived(cid, bytes)
+      received: (peer, bytes, cid) => {
+        this.#server?.blocksReceived(peer, 1, bytes)
+        if (cid !== undefined) this.#tests.claimed(peer, cid)
+      },
+      stored: (cid, bytes) => this.#server?.blockArrived(cid, bytes),
+      claimed: (peer, cid) => this.#tests.claimed(peer, cid)
     })
     if (init.serve === false) return
     const links: ServerLinks = { send: async (peer, message, signal) => (await this.#network.link(peer)?.send(message, signal)) ?? false }
@@ -150,6 +161,7 @@ export class ShardswapPeer implements Peer {
       await this.#network.start()
       // Its own node starts last, so that no early connection finds it without handlers.
       if (this.#init.libp2p === undefined) await this.libp2p.start()
+      this.#tests.start()
     } catch (error) {
       // What was started so far, timers and listeners among it, ends with the peer that is none.
       await this.stop()
@@ -170,7 +182,7 @@ export class ShardswapPeer implements Peer {
     this.#own = undefined
     this.#fetcher.stop()
     // Together: the server waits for its sends, and a send that waits for a stream to open ends with the network.
-    await Promise.all([this.#server?.stop(), this.#network.stop(), this.#scores.stop(), this.#admission.stop()])
+    await Promise.all([this.#tests.stop(), this.#server?.stop(), this.#network.stop(), this.#scores.stop(), this.#admission.stop()])
     // Once nothing more happens that would have to be remembered.
     await Promise.all([this.#records.stop(), this.#admissionRecords.stop()])
     if (this.#init.libp2p === undefined) await this.libp2p.stop()
@@ -283,7 +295,12 @@ export class ShardswapPeer implements Peer {
   }
 
   admission(): AdmissionReport {
-    return this.#admission.report()
+    return { ...this.#admission.report(), tests: this.#tests.report() }
+  }
+
+  /** Who it is to others, where that was settled elsewhere. */
+  async introduced(introduction: Introduction): Promise<void> {
+    await introduced(this.#admissionRecords, introduction)
   }
 
   async serverClaim(owner: PeerId | string, options?: ClaimOptions): Promise<string> {
@@ -316,6 +333,7 @@ export class ShardswapPeer implements Peer {
       searches: this.#search.running,
       clientWants: (serve?.wants ?? 0) + (serve?.lookups ?? 0),
       ...this.#admission.gauges(),
+      tests: this.#tests.running,
       clientBytes: (serve?.queuedBytes ?? 0) + (serve?.responseBytes ?? 0)
     }
   }

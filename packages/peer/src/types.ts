@@ -188,6 +188,8 @@ export interface PeerGauges {
   readonly registryPeers: number
   /** Frames of that protocol that are being read, are on their way, or wait for it. */
   readonly registryFrames: number
+  /** Servers that are being tested, each by a node of its own; nobody waits for that. */
+  readonly tests: number
 }
 
 export interface ConnectedPeer {

@@ -98,7 +98,8 @@ describe('fetching over TCP', () => {
     const carrier = await peers.create()
     await connect(carrier, provider)
     await until('identify is done', () => carrier.stat().connectedPeers === 1)
-    await carrier.libp2p.unhandle(['/ipfs/bitswap/1.2.0', '/ipfs/bitswap/1.1.0', '/ipfs/bitswap/1.0.0', '/ipfs/bitswap'])
+    const bitswap = ['/ipfs/bitswap/1.2.0', '/ipfs/bitswap/1.1.0', '/ipfs/bitswap/1.0.0', '/ipfs/bitswap']
+    await carrier.libp2p.unhandle([...bitswap, '/shardswap/registry/1.0.0'])
     const late = await peers.create({ libp2p: carrier.libp2p })
     expect(await late.get(block.cid)).toEqual(block.bytes)
   })

@@ -6,9 +6,11 @@ import type {
   AdmissionView,
   Decision,
   RecordOutcome,
-  RegistryLimits
+  RegistryLimits,
+  TestLimits
 } from '@shardswap/server'
 import type { RegistryShellLimits } from './limits.ts'
+import type { TestsReport } from './tests/types.ts'
 
 /** How requests are admitted, and what is kept of others' bindings. */
 export interface AdmissionSettings {
@@ -18,6 +20,10 @@ export interface AdmissionSettings {
   readonly registryLimits?: Partial<RegistryLimits>
   /** Limits of how bindings are made and told. */
   readonly shellLimits?: Partial<RegistryShellLimits>
+  /** Whether registered servers are tested (I5), once the node is registered itself; true by default. */
+  readonly tests?: boolean
+  /** Limits of these tests. */
+  readonly testLimits?: Partial<TestLimits>
 }
 
 /** A binding or a revocation, as people see it. */
@@ -123,6 +129,8 @@ export interface AdmissionReport extends AdmissionView {
   readonly registry: RegistryReport
   readonly own: OwnRegistration
   readonly peers: readonly AdmittedPeer[]
+  /** Left out where the node does not run. */
+  readonly tests?: TestsReport
 }
 
 /** What a node can do about who it is to others; a running peer, or one that does not run (`openAdmission`). */

@@ -38,8 +38,10 @@ export interface FetcherPorts {
   cancel(peer: PeerKey, cid: CID, key: BlockKey): void
   flush(peer: PeerKey): void
   findProviders(session: number, cid: CID): void
-  /** A verified block that was wanted came from this peer. */
-  received(peer: PeerKey, bytes: number): void
+  /** A verified block that was wanted came from this peer; the CID where somebody still waits for it. */
+  received(peer: PeerKey, bytes: number, cid: CID | undefined): void
+  /** A peer says that it has a block that somebody waits for. */
+  claimed(peer: PeerKey, cid: CID): void
   /** A verified block was stored. */
   stored(cid: CID, bytes: number): void
 }
@@ -188,6 +190,8 @@ export class Fetcher {
     for (const { cid, presence } of message.presences) {
       const key = blockKey(cid)
       this.#core.receivePresence(peer, key, presence, nowMs)
+      const entry = presence === 'have' ? this.#entries.get(key) : undefined
+      if (entry !== undefined) this.#ports.claimed(peer, entry.cid)
       if (presence === 'dont-have' && this.#listening > 0) this.#progress(key, { type: 'dont-have', cid, peer })
     }
     if (message.blocks.length > 0 || message.presences.length > 0) this.#schedule()
@@ -325,8 +329,8 @@ export class Fetcher {
     const arrival = this.#core.receiveBlock(peer, key, block.data.byteLength, nowMs)
     if (arrival.kind === 'unasked' && arrival.shutOut) this.#logShutOut(peer)
     if (arrival.kind !== 'wanted') return arrival.kind === 'duplicate' && !arrival.isAgain
-    this.#ports.received(peer, block.data.byteLength)
     const entry = this.#entries.get(key)
+    this.#ports.received(peer, block.data.byteLength, entry?.cid)
     if (entry === undefined) return true
     const bytes = keep(block.data)
     if (this.#listening > 0) this.#progress(key, { type: 'block', cid: entry.cid, peer, bytes: bytes.byteLength })

@@ -1,3 +1,4 @@
+import type { PrivateKey } from '@libp2p/interface'
 import { CID } from '@shardswap/interface'
 import { createPeer } from '../../src/index.ts'
 import type { Peer, PeerInit } from '../../src/index.ts'
@@ -16,8 +17,8 @@ export class Cast {
     return peer
   }
 
-  async raw(versions?: readonly Version[]): Promise<RawPeer> {
-    const peer = await RawPeer.start(versions)
+  async raw(versions?: readonly Version[], privateKey?: PrivateKey): Promise<RawPeer> {
+    const peer = await RawPeer.start(versions, privateKey)
     this.#stops.push(async () => peer.stop())
     return peer
   }

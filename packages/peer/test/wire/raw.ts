@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { noise } from '@chainsafe/libp2p-noise'
 import { yamux } from '@chainsafe/libp2p-yamux'
 import { identify } from '@libp2p/identify'
-import type { Connection, Libp2p, Stream } from '@libp2p/interface'
+import type { Connection, Libp2p, PrivateKey, Stream } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
@@ -26,7 +26,7 @@ export class RawPeer {
   readonly #libp2p: Libp2p
   readonly inbox: Parsed[] = []
   /** Called with each message and the connection that it came on. */
-  onMessage: (message: Parsed) => void = () => {}
+  onMessage: (message: Parsed, connection: Connection) => void = () => {}
   /** Reads nothing of what it is sent: the other side's writes get stuck. */
   deaf = false
   /** Streams that were opened towards us, by protocol. */
@@ -39,8 +39,9 @@ export class RawPeer {
   }
 
   /** `versions` are what it accepts, so what the other side can open to it. */
-  static async start(versions: readonly Version[] = ['1.2.0']): Promise<RawPeer> {
+  static async start(versions: readonly Version[] = ['1.2.0'], privateKey?: PrivateKey): Promise<RawPeer> {
     const libp2p = await createLibp2p({
+      ...(privateKey === undefined ? {} : { privateKey }),
       addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] },
       transports: [tcp()],
       connectionEncrypters: [noise()],
@@ -50,7 +51,7 @@ export class RawPeer {
       start: false
     })
     const peer = new RawPeer(libp2p)
-    const handler = (stream: Stream): void => peer.#read(stream)
+    const handler = (stream: Stream, connection: Connection): void => peer.#read(stream, connection)
     await libp2p.handle(
       versions.map((version) => ids[version]),
       handler,
@@ -101,14 +102,14 @@ export class RawPeer {
     return this.#answers
   }
 
-  #take(message: Parsed): void {
+  #take(message: Parsed, connection: Connection): void {
     this.inbox.push(message)
     this.#answers.push(...answersIn(message))
-    this.onMessage(message)
+    this.onMessage(message, connection)
     this.#changed()
   }
 
-  #read(stream: Stream): void {
+  #read(stream: Stream, connection: Connection): void {
     this.inbound.push(stream)
     if (this.deaf) {
       stream.pause()
@@ -125,7 +126,7 @@ export class RawPeer {
         const length = readVarint(bytes, 0)
         const end = length ? length.next + length.value : bytes.length + 1
         const whole = length !== undefined && bytes.length >= end
-        if (whole) this.#take(parse(bytes.subarray(length.next, end)))
+        if (whole) this.#take(parse(bytes.subarray(length.next, end)), connection)
         const rest = whole ? bytes.subarray(end) : bytes
         arrived = [rest]
         arrivedBytes = rest.length

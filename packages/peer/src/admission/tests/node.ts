@@ -1,0 +1,69 @@
+import type { Libp2p, Logger, PrivateKey } from '@libp2p/interface'
+import { peerKey } from '@shardswap/interface'
+import { verifyTestLimits } from '@shardswap/server'
+import { nowMs } from '../../clock.ts'
+import type { PeerRecords } from '../../reliability/peer-records.ts'
+import type { Peer, PeerInit } from '../../types.ts'
+import type { AdmissionRecords } from '../records.ts'
+import { introduce, type Introduction, introductionMeans } from './introduction.ts'
+import { AvailabilityTests } from './tests.ts'
+
+/** A node that can be told who it is before it starts. */
+export interface IntroducedPeer extends Peer {
+  introduced(introduction: Introduction): Promise<void>
+}
+
+export interface NodeTestsInit {
+  readonly init: PeerInit
+  readonly libp2p: Libp2p
+  /** Of our identity, where it is known: without it no other can be introduced. */
+  readonly privateKey: PrivateKey | undefined
+  readonly log: Logger
+  readonly admission: AdmissionRecords
+  readonly records: PeerRecords
+  /** Makes a node, not started: that of the tests. */
+  readonly newPeer: (init: PeerInit) => Promise<IntroducedPeer>
+}
+
+/**
+ * The tests that a node makes of servers. None where it serves nobody: then it need not know whom to serve first. None either
+ * on a libp2p node of the caller's: how that one reaches others, and whether it may, we do not know.
+ * Errors: InvalidParametersError for limits that cannot be.
+ */
+export function nodeTests({ init, libp2p, privateKey, log, admission, records, newPeer }: NodeTestsInit): AvailabilityTests {
+  const { serve, admission: { mode, tests, testLimits, ...settings } = {}, limits, reliabilityLimits, logger } = init
+  const self = peerKey(libp2p.peerId)
+  const isOn = tests !== false && serve !== false && mode !== 'off' && init.libp2p === undefined
+  // Memory only, and no address: what it learns on a visit ends with it, and nobody can find it.
+  const clientInit: PeerInit = {
+    listen: [],
+    admission: { ...settings, tests: false },
+    start: false,
+    ...(limits === undefined ? {} : { limits }),
+    ...(reliabilityLimits === undefined ? {} : { reliabilityLimits }),
+    ...(logger === undefined ? {} : { logger })
+  }
+  const start = async (key: PrivateKey, introduction: Introduction): Promise<Peer> => {
+    const peer = await newPeer({ ...clientInit, privateKey: key })
+    await peer.introduced(introduction)
+    await peer.start()
+    return peer
+  }
+  return new AvailabilityTests(
+    {
+      libp2p,
+      log,
+      limits: verifyTestLimits(testLimits),
+      nowMs,
+      isRegistered: (server) => admission.book.registry.ownerOf(server) !== undefined,
+      mayIntroduce: () => privateKey !== undefined && introductionMeans(admission, self) !== undefined,
+      introduce: async (key) => {
+        const introduction = await introduce(admission, self, key)
+        return { start: async () => await start(key, introduction) }
+      },
+      counted: (server, isReceived) => admission.book.admission.tested(server, isReceived, nowMs()),
+      judged: (server, isReceived) => records.core.tested(server, isReceived, nowMs())
+    },
+    isOn
+  )
+}

@@ -1,0 +1,76 @@
+import type { CID, PeerKey } from '@shardswap/interface'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import type { TestOutcome, Visit } from '@shardswap/server'
+import type { Peer, Session } from '../../types.ts'
+
+export interface VisitPorts {
+  /** A node of the tests' identity, started. */
+  start(): Promise<Peer>
+  addressesOf(server: PeerKey): Promise<readonly Multiaddr[]>
+  /** Whether we ourselves are connected to anybody: else that a server is silent says nothing of it. */
+  isOnline(): boolean
+  readonly visitTimeoutMs: number
+  /** Fires when we stop. */
+  readonly stopping: AbortSignal
+}
+
+/**
+ * [I5][I6] Visits a server as any client does: a node of another identity dials it, asks for the blocks in a session of its
+ * own, verifies what comes, and is gone. Returns an outcome for each block. Rejects where no node could be started.
+ */
+export async function visitServer({ server, cids }: Visit, ports: VisitPorts): Promise<TestOutcome[]> {
+  const { stopping, visitTimeoutMs } = ports
+  const all = (outcome: TestOutcome): TestOutcome[] => cids.map(() => outcome)
+  if (stopping.aborted) return all('void')
+  const ending = new AbortController()
+  const timer = setTimeout(() => ending.abort(), visitTimeoutMs)
+  timer.unref()
+  const signal = AbortSignal.any([stopping, ending.signal])
+  const client = await ports.start()
+  try {
+    const failure = await connect(client, await ports.addressesOf(server), signal)
+    if (failure !== undefined) return all(stopping.aborted || !ports.isOnline() ? 'void' : failure)
+    const session = client.createSession()
+    const came = await Promise.all(cids.map(async (cid) => await ask(session, cid, signal)))
+    // Asked before the node stops, and its connections with it.
+    const whyNot = stopping.aborted || !ports.isOnline() ? 'void' : failureOf(client)
+    return came.map((outcome) => outcome ?? whyNot)
+  } finally {
+    clearTimeout(timer)
+    await client.stop()
+  }
+}
+
+/** What stood in the way; undefined where we are connected. */
+async function connect(client: Peer, addresses: readonly Multiaddr[], signal: AbortSignal): Promise<TestOutcome | undefined> {
+  const [first] = addresses
+  if (first === undefined) return 'unreachable'
+  try {
+    await client.libp2p.dial([...addresses], { signal })
+    // The connection is there: this waits until it is known what the server speaks.
+    await client.connect(first, { signal })
+    return undefined
+  } catch (error) {
+    // It may be reached by means that we do not have: that is not its fault.
+    return error instanceof Error && error.name === 'NoValidAddressesError' ? 'void' : 'unreachable'
+  }
+}
+
+/** Undefined where it did not come in time. */
+async function ask(session: Session, cid: CID, signal: AbortSignal): Promise<'verified' | 'denied' | undefined> {
+  const denied = new AbortController()
+  const onProgress = ({ type }: { readonly type: string }): void => {
+    if (type === 'dont-have') denied.abort()
+  }
+  try {
+    await session.get(cid, { signal: AbortSignal.any([signal, denied.signal]), onProgress })
+    return 'verified'
+  } catch {
+    return denied.signal.aborted ? 'denied' : undefined
+  }
+}
+
+function failureOf(client: Peer): TestOutcome {
+  if (client.connections().length === 0) return 'left'
+  return client.stat().fetch.unaskedBlocks > 0 ? 'wrong' : 'silent'
+}
