@@ -1,6 +1,7 @@
 import { kuboAvailable } from '@shardswap-test/interop/build-kubo'
 import { actorContender, type Contender, type SetUp } from './contenders.ts'
 import { decisionsContender } from './decisions-contender.ts'
+import { fairnessBlocks, fairnessHelia, fairnessKubo, fairnessOurs } from './fairness-contender.ts'
 import type { Figures } from './figures.ts'
 import { kuboContender } from './kubo-contender.ts'
 
@@ -51,6 +52,11 @@ const oneProvider = actorContender({ script: 'ours', providers: 1 })
 /** Kubo among the baselines, where it is here or can be built here. */
 function kubo(): Readonly<Record<string, Contender>> {
   return kuboAvailable('the baseline kubo') ? { kubo: kuboContender } : {}
+}
+
+/** The same for Kubo as the one who serves. */
+function kuboServes(): Readonly<Record<string, Contender>> {
+  return kuboAvailable('the baseline kubo') ? { kubo: fairnessKubo } : {}
 }
 
 function scaled(value: number, scale: number, least: number): number {
@@ -286,4 +292,28 @@ const decisions: Bench = {
   ]
 }
 
-export const benches: readonly Bench[] = [throughput, sharding, wan, smallBlocks, latency, memory, decisions]
+const serveFairness: Bench = {
+  name: 'serve-fairness',
+  shows: 'one provider, 8 clients that want 1,024 blocks each all the time, and clients that come with one want: how long these wait',
+  figure: 'turns',
+  unit: 'turns of all clients',
+  alsoShown: ['turnsP95', 'waitMs', 'turnMs', 'blocksPerS', 'leastShare'],
+  ours: fairnessOurs,
+  rows: (scale) => {
+    const leafBytes = scaled(256, scale, 16) * kibi
+    return [
+      {
+        name: `blocks of ${leafBytes / kibi} KiB, 8 clients with 1,024 wants each`,
+        work: { kind: 'file', bytes: fairnessBlocks * leafBytes, leafBytes },
+        providers: 1,
+        baselines: { helia: fairnessHelia, ...kuboServes() },
+        targets: [
+          { figure: 'turns', atMost: 2 },
+          { figure: 'leastShare', atLeast: 0.8 }
+        ]
+      }
+    ]
+  }
+}
+
+export const benches: readonly Bench[] = [throughput, sharding, wan, smallBlocks, latency, memory, decisions, serveFairness]

@@ -4,10 +4,11 @@ import { assertWhole, sampleOf, settleMs, withChildren, type Contender, type Sam
 import { openLinks } from './links.ts'
 import { fileContent, type Fetched, type FileWork } from './work.ts'
 
-// Told the direct address, a downloader would dial past its link.
-const kuboInit = { announceNothing: true } as const
+/** Told the direct address, a downloader would dial past its link. */
+export const kuboInit = { announceNothing: true } as const
 
-async function addToKubo(node: KuboNode, work: FileWork): Promise<string> {
+/** Adds a work's file; gives its root. */
+export async function addToKubo(node: KuboNode, work: FileWork): Promise<string> {
   const options = ['-Q', '--pin=false', '--cid-version=1', '--raw-leaves', `--chunker=size-${work.leafBytes}`]
   return (await node.run(['add', ...options], fileContent(work.bytes))).toString('utf8').trim()
 }

@@ -84,6 +84,20 @@ export function* blockCids(work: BlocksWork): Generator<CID> {
   for (let index = 0; index < work.blocks; index += 1) yield rawCid(blockBytesAt(index, work.blockBytes, bytes))
 }
 
+/** The CIDs of a file's leaves, in order, as text. */
+export function leafCids({ bytes, leafBytes }: FileWork): string[] {
+  const cids: string[] = []
+  let rest: Uint8Array = new Uint8Array(0)
+  for (const slice of fileContent(bytes)) {
+    rest = rest.byteLength === 0 ? slice : Buffer.concat([rest, slice])
+    while (rest.byteLength >= leafBytes) {
+      cids.push(rawCid(rest.subarray(0, leafBytes)).toString())
+      rest = rest.subarray(leafBytes)
+    }
+  }
+  return cids
+}
+
 /** Bytes that a work moves. */
 export function workBytes(work: Work): number {
   return work.kind === 'file' ? work.bytes : work.blocks * work.blockBytes
