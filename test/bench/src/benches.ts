@@ -309,7 +309,7 @@ const serveFairness: Bench = {
         baselines: { helia: fairnessHelia, ...kuboServes() },
         targets: [
           { figure: 'turns', atMost: 2 },
-          { figure: 'leastShare', atLeast: 0.8 }
+          { figure: 'leastShare', atLeast: 0.7 }
         ]
       }
     ]

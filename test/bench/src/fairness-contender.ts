@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ChildControl, startChild } from '@shardswap-test/cluster/child'
+import { startRelay } from '@shardswap-test/cluster'
 import { startKubo } from '@shardswap-test/interop/kubo'
 import type { Actor } from './actors/api.ts'
 import type { Crowd } from './actors/crowd-api.ts'
@@ -8,14 +9,15 @@ import { percentile } from './figures.ts'
 import { addToKubo, kuboInit } from './kubo-contender.ts'
 import { type FileWork, leafCids } from './work.ts'
 
-/** Clients that want all at once; half of them in a process each, so that reading is no one processor's work. */
+/** Clients that want all at once. */
 const greedyClients = 8
-const greedyProcesses = 2
 const greedyWants = 1024
 /** Clients that come with one want each, one after the other. */
 const newcomers = 20
+/** What leaves the provider, to all clients together: so that neither their reading nor the machine is what is short. */
+const uplinkBytesPerS = 10e6
 /** Who has waited so long is not served; the rest are not tried. */
-const patienceMs = 30_000
+const patienceMs = 60_000
 /** Between one newcomer and the next. */
 const pauseMs = 50
 
@@ -39,25 +41,21 @@ const kuboProvider: Provider = async (work, keep) => {
   return (await node.addresses())[0] ?? ''
 }
 
-async function blocksOf(crowds: readonly Crowd[]): Promise<number[]> {
-  return (await Promise.all(crowds.map(async (crowd) => await crowd.blocks()))).flat()
-}
-
 /** Resolves once each greedy client has had a block: the provider is at work for all of them. */
-async function atWork(crowds: readonly Crowd[]): Promise<void> {
+async function atWork(greedy: Crowd): Promise<void> {
   const giveUpMs = performance.now() + patienceMs
-  while (Math.min(...(await blocksOf(crowds))) === 0) {
+  while (Math.min(...(await greedy.blocks())) === 0) {
     if (performance.now() > giveUpMs) throw new Error(`one of the greedy clients had no block in ${patienceMs} ms`)
     await sleep(pauseMs)
   }
 }
 
 /** Of newcomers, one after the other, while all of the greedy ones want more: how long each waits for its one block. */
-async function waits(newcomer: Crowd, cids: readonly string[], greedy: readonly Crowd[]): Promise<number[]> {
+async function waits(newcomer: Crowd, cids: readonly string[], greedy: Crowd): Promise<number[]> {
   const waitsMs: number[] = []
   for (const [index, cid] of cids.entries()) {
     const waitMs = await newcomer.want(index, cid, patienceMs)
-    if (Math.max(...(await blocksOf(greedy))) === greedyWants) break
+    if (Math.max(...(await greedy.blocks())) === greedyWants) break
     waitsMs.push(waitMs ?? patienceMs)
     if (waitMs === undefined) break
     await sleep(pauseMs)
@@ -90,22 +88,23 @@ function fairnessContender(provide: Provider): Contender {
       if (work.kind !== 'file') throw new Error('fairness is measured with the leaves of a file')
       const start = async (title: string): Promise<Crowd & ChildControl> =>
         await keep(startChild<Crowd>(new URL('./actors/crowd-process.ts', import.meta.url), title, []))
-      const address = await provide(work, keep)
-      const greedy: Crowd[] = []
-      for (let i = 0; i < greedyProcesses; i += 1) greedy.push(await start(`greedy ${i + 1}`))
-      const newcomer = await start('newcomer')
-      for (const crowd of greedy) await crowd.connect(address, greedyClients / greedyProcesses)
+      const target = await provide(work, keep)
+      const relay = await keep(startRelay())
+      await relay.share('uplink', uplinkBytesPerS)
+      const { address } = await relay.open({ target, shared: { fromTarget: 'uplink' } })
+      const [greedy, newcomer] = [await start('greedy'), await start('newcomer')]
+      await greedy.connect(address, greedyClients)
       const cids = leafCids(work)
       const wanted = cids.slice(greedyWants)
       await newcomer.connect(address, wanted.length)
       await sleep(settleMs)
-      for (const crowd of greedy) await crowd.crave(cids.slice(0, greedyWants))
+      await greedy.crave(cids.slice(0, greedyWants))
       await atWork(greedy)
-      const before = await blocksOf(greedy)
+      const before = await greedy.blocks()
       const startMs = performance.now()
       const waitsMs = await waits(newcomer, wanted, greedy)
       const seconds = (performance.now() - startMs) / 1000
-      const got = (await blocksOf(greedy)).map((blocks, index) => blocks - (before[index] ?? 0))
+      const got = (await greedy.blocks()).map((blocks, index) => blocks - (before[index] ?? 0))
       return sampleOf(waitsMs, got, seconds)
     })
 }

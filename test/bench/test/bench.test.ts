@@ -43,7 +43,8 @@ describe('pnpm bench', { timeout: 180_000 }, () => {
     { name: 'small-blocks', baselines: [], figure: 'blocksPerS', figures: ['seconds'], rows: 2 },
     { name: 'latency', baselines: ['helia', 'ping'], figure: 'p50Ms', figures: ['p99Ms'], rows: 1 },
     { name: 'memory', baselines: [], figure: 'peakMb', figures: ['downloaderMb', 'providerMb', 'growthMb'], rows: 2 },
-    { name: 'decisions', baselines: [], figure: 'decisionsPerS', figures: ['microsPerDecision', 'overLog'], rows: 5 }
+    { name: 'decisions', baselines: [], figure: 'decisionsPerS', figures: ['microsPerDecision', 'overLog'], rows: 5 },
+    { name: 'serve-fairness', baselines: [], figure: 'turns', figures: ['waitMs', 'leastShare'], rows: 1 }
   ])('measures $name', async ({ name, baselines, figure, figures, rows }) => {
     const result = await tiny(name, baselines.join(','))
     expect(result.name).toBe(name)

@@ -11,12 +11,14 @@ import { libp2pOptions } from './libp2p-options.ts'
 /** One client: it asks on a stream of its own, and hears answers on those that the provider opens. */
 class Client {
   readonly #libp2p: Libp2p
-  readonly #stream: Stream
+  readonly #open: () => Promise<Stream>
+  #stream: Stream
   blocks = 0
   onBlocks: () => void = () => undefined
 
-  private constructor(libp2p: Libp2p, stream: Stream) {
+  private constructor(libp2p: Libp2p, open: () => Promise<Stream>, stream: Stream) {
     this.#libp2p = libp2p
+    this.#open = open
     this.#stream = stream
   }
 
@@ -27,12 +29,14 @@ class Client {
       maxInboundStreams: 1024,
       maxOutboundStreams: 1024
     })
-    const stream = await libp2p.dialProtocol(multiaddr(address), [...protocolIds])
-    heard.client = new Client(libp2p, stream)
+    const open = async (): Promise<Stream> => await libp2p.dialProtocol(multiaddr(address), [...protocolIds])
+    heard.client = new Client(libp2p, open, await open())
     return heard.client
   }
 
-  ask(cids: readonly CID[]): void {
+  async ask(cids: readonly CID[]): Promise<void> {
+    // A stream that says nothing for long is reset by some.
+    if (this.#stream.status !== 'open') this.#stream = await this.#open()
     const entries = cids.map((cid) => ({ cid, priority: 1, cancel: false, wantType: 'block' as const, sendDontHave: false }))
     for (const frame of encodeMessages({ entries }, '1.2.0')) this.#stream.send(frame)
   }
@@ -73,7 +77,7 @@ const crowd: Crowd = {
   },
   crave: async (texts) => {
     const cids = texts.map((text) => CID.parse(text))
-    for (const each of clients) each.ask(cids)
+    for (const each of clients) await each.ask(cids)
   },
   blocks: async () => clients.map((each) => each.blocks),
   want: async (index, cid, withinMs) => {
@@ -82,7 +86,7 @@ const crowd: Crowd = {
     const timer = setTimeout(() => resolve(undefined), withinMs)
     const startMs = performance.now()
     asking.onBlocks = () => resolve(performance.now() - startMs)
-    asking.ask([CID.parse(cid)])
+    await asking.ask([CID.parse(cid)])
     const tookMs = await promise
     clearTimeout(timer)
     return tookMs
