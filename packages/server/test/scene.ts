@@ -162,7 +162,7 @@ export class Scene {
   /** So much time passes, and every send that lasts longer is late; of one peer, where one is named. */
   late(ms: number, peer?: PeerKey): void {
     this.nowMs += ms
-    for (const send of [...this.#sends]) {
+    for (const send of this.#sends) {
       if (peer !== undefined && send.peer !== peer) continue
       for (const given of this.engine.late(send.sending.envelope, this.nowMs)) {
         for (const other of this.#sends) if (other.peer === given) other.aborted = true
