@@ -31,6 +31,10 @@ export class Answers {
     if (phase === 'timed-out' || phase === 'dont-have') return false
     if (phase !== 'have') peer.timing.sampleLatency(nowMs - copy.sinceMs, copy.queuedBytes)
     for (const counters of [this.#parts.total, peer.figures]) counters.dontHaves += 1
+    if (peer.isBusy) {
+      this.#refuse(copy, nowMs)
+      return true
+    }
     // What was promised, asked for and then denied is not believed again for a while: a peer that takes turns would keep the want.
     if (phase === 'in-flight' && copy.promised) {
       this.#parts.outbox.cancel(copy, nowMs)
@@ -46,6 +50,16 @@ export class Answers {
     this.#parts.conduct.settle(copy, 'denied', nowMs)
     moveCopy(copy, { phase: 'dont-have' }, this.#parts.inFlight, nowMs)
     return true
+  }
+
+  /** What a peer denies that says it is busy is refused for load: it may have the block all the same, and is asked again later. */
+  #refuse(copy: Copy, nowMs: number): void {
+    const { peer } = copy
+    this.#parts.outbox.cancel(copy, nowMs)
+    copy.promised = false
+    this.#parts.conduct.settle(copy, 'refused', nowMs)
+    const restMs = Math.max(this.restMs(peer), peer.busyUntilMs - nowMs)
+    moveCopy(copy, { phase: 'timed-out', restMs }, this.#parts.inFlight, nowMs)
   }
 
   /** A want-block had its time, or its promise was broken. */

@@ -7,7 +7,7 @@ import { Backups } from './backups.ts'
 import { type Copy, firstOf, type Member, Wanted } from './blocks.ts'
 import { Conduct } from './conduct.ts'
 import { dropCopy, type InFlight, moveCopy } from './copies.ts'
-import { countBlock, countDuplicate, type Counters, figuresOf, newCounters, recordsOf } from './counters.ts'
+import { countBlock, countDuplicate, type Counters, figuresOf, gaugesOf, newCounters, recordsOf } from './counters.ts'
 import { Deadlines, unansweredRestMs } from './deadlines.ts'
 import { Hearing } from './hearing.ts'
 import { indifferent } from './indifferent.ts'
@@ -191,6 +191,11 @@ export class Broker implements ExchangeCore {
     if (queue !== undefined) queue.pendingBytes = bytes
   }
 
+  receiveBusy(key: PeerKey, forMs: number, nowMs: number): void {
+    const queue = this.#peers.get(key)
+    if (queue?.isConnected === true) this.#peers.busy(queue, nowMs + forMs)
+  }
+
   receiveBlock(key: PeerKey, block: BlockKey, bytes: number, nowMs: number): Arrival {
     const queue = this.#peers.known(key)
     const wanted = this.#blocks.get(block)
@@ -242,7 +247,8 @@ export class Broker implements ExchangeCore {
       this.#awake.add(member)
       return
     }
-    const wasAsked = copy.phase === 'have-asked' || copy.phase === 'in-flight'
+    this.#peers.endBusy(nowMs)
+    const wasAsked = (copy.phase === 'have-asked' || copy.phase === 'in-flight') && (presence === 'have' || !queue.isBusy)
     if (presence === 'have' && !this.#answers.takeHave(copy, nowMs)) return
     if (presence === 'dont-have' && !this.#answers.takeDontHave(copy, nowMs)) return
     for (const member of wanted.members) {
@@ -286,6 +292,7 @@ export class Broker implements ExchangeCore {
 
   decide(nowMs: number): Command[] {
     this.#hearing.wake(nowMs)
+    this.#peers.endBusy(nowMs)
     let left = this.#limits.decisionsMax
     for (; left > 0; left--) {
       const member = firstOf(this.#awake)
@@ -341,16 +348,8 @@ export class Broker implements ExchangeCore {
 
   gauges(): Gauges {
     const records = this.#lines.size + this.#outbox.size + recordsOf(this.#peers.all(), this.#sessions.values())
-    return {
-      peers: this.#peers.size,
-      sessions: this.#sessions.size,
-      wants: this.#blocks.size - this.#backups.graces,
-      inFlight: this.#inFlight.wants,
-      inFlightBytes: this.#inFlight.bytes,
-      backups: this.#inFlight.backups,
-      haves: this.#inFlight.haves,
-      records
-    }
+    const wants = this.#blocks.size - this.#backups.graces
+    return gaugesOf(this.#inFlight, { peers: this.#peers.size, sessions: this.#sessions.size, wants, records })
   }
 
   /** One session's turn: one answer of it, carried out (B24). */

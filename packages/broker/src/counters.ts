@@ -1,6 +1,7 @@
 import type { Member } from './blocks.ts'
+import type { InFlight } from './copies.ts'
 import type { PeerQueue } from './queue.ts'
-import type { Figures, SessionFigures } from './types.ts'
+import type { Figures, Gauges, SessionFigures } from './types.ts'
 
 /** Figures, counting. */
 export type Counters = { -readonly [name in keyof Figures]: number }
@@ -39,6 +40,15 @@ export function recordsOf(queues: Iterable<PeerQueue>, members: Iterable<Member>
   for (const queue of queues) records += queue.copies.size + queue.outbox.size
   for (const { session } of members) records += session.stat().records
   return records
+}
+
+/** What is out over all peers, and kept of it. */
+export function gaugesOf(
+  inFlight: InFlight,
+  parts: { readonly peers: number; readonly sessions: number; readonly wants: number; readonly records: number }
+): Gauges {
+  const { wants, bytes, backups, haves } = inFlight
+  return { ...parts, inFlight: wants, inFlightBytes: bytes, backups, haves }
 }
 
 export function figuresOf({ session, figures }: Member): SessionFigures {

@@ -10,6 +10,8 @@ export class Peers {
   readonly connected: PeerQueue[] = []
   /** Of these, those that are vetted. */
   readonly vetted: PeerQueue[] = []
+  /** Those that said so, and are perhaps no longer. */
+  readonly #busy = new Set<PeerQueue>()
 
   constructor(limits: BrokerLimits) {
     this.#limits = limits
@@ -51,6 +53,25 @@ export class Peers {
     this.sort(queue)
     leave(this.connected, queue, 'index')
     this.#noteWhoIsAlone()
+    this.#endBusy(queue)
+  }
+
+  /** The peer refuses wants for load until then. */
+  busy(queue: PeerQueue, untilMs: number): void {
+    queue.busyUntilMs = Math.max(queue.busyUntilMs, untilMs)
+    queue.isBusy = true
+    this.#busy.add(queue)
+  }
+
+  /** Whose time is over is busy no longer. */
+  endBusy(nowMs: number): void {
+    for (const queue of this.#busy) if (queue.busyUntilMs <= nowMs) this.#endBusy(queue)
+  }
+
+  #endBusy(queue: PeerQueue): void {
+    queue.busyUntilMs = Number.NEGATIVE_INFINITY
+    queue.isBusy = false
+    this.#busy.delete(queue)
   }
 
   #noteWhoIsAlone(): void {

@@ -47,6 +47,9 @@ export class PeerQueue implements PeerView {
   standing = 0
   /** What the peer says that it still has queued for us. */
   pendingBytes = 0
+  /** Until then it refuses us for load, as it says: it counts as full. */
+  busyUntilMs = Number.NEGATIVE_INFINITY
+  isBusy = false
   nextSequence = 0
   outboxSinceMs = 0
   shutOutUntilMs = 0
@@ -83,6 +86,7 @@ export class PeerQueue implements PeerView {
 
   /** How full it is, 0 to 1 (B18): what we wait for and what the peer says it has queued for us overlap, so the greater counts. */
   get depth(): number {
+    if (this.isBusy) return 1
     const bytes = Math.max(this.inFlightBytes, this.pendingBytes) / this.timing.windowBytes()
     return Math.min(1, Math.max(this.inFlight / this.limitWants, bytes))
   }

@@ -140,6 +140,8 @@ export interface ExchangeCore {
   receivePresence(peer: PeerKey, key: BlockKey, presence: 'have' | 'dont-have', nowMs: number): void
   /** What the peer says that it still has queued for us (B18). */
   receivePendingBytes(peer: PeerKey, bytes: number, nowMs: number): void
+  /** The peer says that it refuses wants for load, for so long: what it denies meanwhile it may have, and its queue is full (B18). */
+  receiveBusy(peer: PeerKey, forMs: number, nowMs: number): void
   /** The block came by other means: nobody need send it. */
   putBlock(key: BlockKey, nowMs: number): void
 

@@ -103,7 +103,13 @@ export class ShardswapPeer implements IntroducedPeer {
     this.#store = localStore(blockstore)
     this.#records = records
     this.#scores = new ScoresProtocol({ libp2p, privateKey, log, nowMs, lines: records })
-    this.#admission = new AdmissionShell({ libp2p, records: admission, log, random: Math.random, onBusy: () => undefined })
+    this.#admission = new AdmissionShell({
+      libp2p,
+      records: admission,
+      log,
+      random: Math.random,
+      onBusy: (peer, forMs) => this.#fetcher.peerBusy(peer, forMs)
+    })
     this.#admissionRecords = admission
     this.#tests = nodeTests({ ...parts, init })
     this.#network = new Network(

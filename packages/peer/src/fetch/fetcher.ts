@@ -175,6 +175,11 @@ export class Fetcher {
     this.#core.receiveBytes(peer, bytes, this.#ports.nowMs())
   }
 
+  /** The peer says that it refuses wants for load, for so long. */
+  peerBusy(peer: PeerKey, forMs: number): void {
+    this.#core.receiveBusy(peer, forMs, this.#ports.nowMs())
+  }
+
   standingAt(peer: PeerKey): Standing[] {
     return this.#core.standingAt(peer)
   }

@@ -61,6 +61,7 @@ function talk(world: World): void {
   core.receivePendingBytes(peer, chance(random, 50) ? 2 ** 31 : 0, nowMs)
   core.receiveBytes(peer, random.below(1e6), nowMs)
   if (chance(random, 50)) core.receiveTalk(peer, random.below(1e6))
+  if (chance(random, 25)) core.receiveBusy(peer, random.below(60_000), nowMs)
 }
 
 function put(world: World): void {

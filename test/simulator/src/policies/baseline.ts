@@ -200,6 +200,9 @@ export abstract class Baseline extends Hooks implements ExchangeCore {
     peer.timing.sampleBytes(bytes, peer.inFlight > 0, nowMs)
   }
 
+  /** No policy but ours is told. */
+  receiveBusy(): void {}
+
   /** Stores of the simulator are never behind. */
   holdReading(): void {}
 
