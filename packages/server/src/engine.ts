@@ -338,7 +338,7 @@ export class Engine {
     return undefined
   }
 
-  /** Takes blocks of a peer whose turn it is, and for which there is room. */
+  /** (S2), (S3), (S6) Takes blocks of a peer whose turn it is, and for which there is room. */
   #take(ledger: Ledger, pool: Pool, roomBytes: number, wantsMax: number): Envelope {
     const shareBytes = Math.min(ledger.pace.targetBytes, ledger.readableBytes ?? 0, this.#memory.shareOf(roomBytes))
     const wants = ledger.takeBlocks(Math.max(ledger.firstQueued?.sizeBytes ?? 0, shareBytes), wantsMax)
@@ -391,12 +391,13 @@ export class Engine {
     this.#gate.attend(ledger, !ledger.dropped && !ledger.slow && (takesPart || ledger.hasEnvelope))
   }
 
+  /** (S7) */
   #takeBack(envelope: Envelope): void {
     for (const want of envelope.wants) envelope.ledger.putBack(want)
     for (const item of envelope.announcements) envelope.ledger.putBackAnnouncement(item)
   }
 
-  /** Gives up the envelopes that were not sent; their wants wait again. */
+  /** (S5), (S7) Gives up the envelopes that were not sent; their wants wait again. */
   #discardAhead(ledger: Ledger): void {
     for (const envelope of ledger.takeAhead()) {
       envelope.discarded = true
@@ -415,6 +416,7 @@ export class Engine {
     this.#gate.ended(envelope, blocksWritten, this.#nowMs)
   }
 
+  /** (S7) */
   #credit(envelope: Envelope): void {
     this.#blocksSent += envelope.blocksSent
     this.#bytesSent += envelope.bytesSent

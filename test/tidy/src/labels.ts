@@ -5,10 +5,10 @@ function upTo(last: number): number[] {
 }
 
 /**
- * What is demanded, as far as it is built, by its labels: sessions and broker, their shape, reliability. To be made
+ * What is demanded, as far as it is built, by its labels: sessions and broker, their shape, reliability, serving. To be made
  * longer as more is built.
  */
-const demanded: Readonly<Record<string, readonly number[]>> = { B: upTo(27), C: upTo(5), P: [...upTo(15), 21, 22] }
+const demanded: Readonly<Record<string, readonly number[]>> = { B: upTo(27), C: upTo(5), P: [...upTo(15), 21, 22], I: upTo(16) }
 
 /** A title, be it an argument or in a table of cases: labels at the beginning, and words behind them. */
 const titleShape = /^((?:\[[A-Z]\d+\] ?)+)\S/
