@@ -148,8 +148,8 @@ describe('tests', () => {
 describe('labels of what is demanded', () => {
   const everywhere = untestedLabels([])
 
-  it('are B1 to B27, C1 to C5, P1 to P15, P21 and P22', () => {
-    expect(everywhere).toHaveLength(49)
+  it('are B1 to B27, C1 to C5, I1 to I16, P1 to P15, P21 and P22', () => {
+    expect(everywhere).toHaveLength(65)
     expect([everywhere[0], everywhere[26], everywhere[31], everywhere.at(-1)]).toEqual(['B1', 'B27', 'C5', 'P22'])
   })
 
