@@ -63,6 +63,31 @@ test('[I3] an owner registers its nodes by its key, a server’s claim and a del
   expect(await ok(['admission'], { repo: client })).toContain('it is registered nowhere')
 })
 
+test('[I16] what is registered without a daemon is kept, and told to others once one runs', async () => {
+  const [repo, other, third] = [await newRepo(), await newRepo(), await newRepo()]
+  const [id, otherId] = [await idOf(repo), await idOf(other)]
+  expect(await ok(['register', '--lifetime', '5d'], { repo })).toContain(`${id} is its own server and owner`)
+  const offline = await admission(repo)
+  expect(offline).toMatchObject({ Running: false, Registry: { Records: 1, Servers: 1 }, Own: { Bindings: [{ Owner: id, Renewed: true }] } })
+  expect(await ok(['admission'], { repo })).toContain('No daemon runs on this repo, so nothing is served: this is what it remembers.')
+  const delegation = join(await folder(), 'delegation.txt')
+  await writeFile(delegation, await ok(['register', 'delegate', otherId], { repo }))
+  expect(await ok(['register', 'use', delegation], { repo: other })).toContain(`under the client key ${id}`)
+
+  const { address } = await startDaemon(repo)
+  expect((await admission(repo)).Own.Bindings).toEqual(offline.Own.Bindings)
+  await startDaemon(other, '--peer', address)
+  // Whoever connects learns of it, and who comes with the delegation counts as the same owner's.
+  const { address: thirdAddress } = await startDaemon(third, '--peer', address)
+  await ok(['swarm', 'connect', thirdAddress], { repo: other })
+  const seen = async (): Promise<unknown> => {
+    const { Peers } = JSON.parse(await ok(['admission', '--json'], { repo: third })) as { Peers: readonly { Owner?: string }[] }
+    return Peers.map(({ Owner }) => Owner)
+  }
+  await expect.poll(seen, { timeout: 120_000 }).toEqual([id, id])
+  expect(await ok(['admission', '--peers'], { repo: third })).toMatch(new RegExp(`^${id} +2 +0/1 .* admitted: score$`, 'm'))
+})
+
 test('[I12][I14] the report says whom the mode and the free score let in, peer by peer', async () => {
   const [server, client] = [await newRepo(), await newRepo()]
   await writeFile(join(server, 'config'), '{"serve":{"mode":"registered","cap":10,"freeScore":0}}')
@@ -73,7 +98,10 @@ test('[I12][I14] the report says whom the mode and the free score let in, peer b
   expect(lines[0]).toBe('mode registered: 0 of 10 requests open, 0 served in 24 h, 0 servers that count')
   expect(lines[1]).toMatch(/^owner +peers +servers +A 24 h +A 30 d +tests +served +weight +score +open +turned away +now$/)
   expect(lines.join('\n')).toMatch(/^strangers .* 0\.0 +0 +0 +refused: low-free-score$/m)
-  expect(lines.join('\n')).toMatch(new RegExp(`^${await idOf(client)} +– +stranger +refused: low-free-score$`, 'm'))
+  expect(lines.join('\n')).toMatch(new RegExp(`^${await idOf(client)} +its own +stranger +refused: low-free-score$`, 'm'))
+  expect(lines.join('\n')).toMatch(
+    /^tests +none are made while this node is registered nowhere; 0 servers with known blocks; none, under 0 identities$/m
+  )
   expect(await admission(server)).toMatchObject({ Running: true, Cap: 10, Free: { Decision: 'refuse', Reason: 'low-free-score' } })
 })
 
@@ -135,7 +163,8 @@ test('[I8][I10][I13] each owner has a line with its figures and what it would be
         peers: [{ peer: 'p', client: 'c', owner: 'one', decision: waits }],
         decisions: { score: 3, 'low-score': 5 },
         registry: { records: 1, servers: 2, outcomes: { taken: 1 }, refused: { frame: 4 } },
-        own
+        own,
+        tests: { state: 'on', servers: 6, visits: 1, outcomes: { verified: 7, silent: 8 }, identities: 2 }
       },
       ownersKnown: 3,
       peersKnown: 2
@@ -150,6 +179,7 @@ test('[I8][I10][I13] each owner has a line with its figures and what it would be
   expect(text).toContain('and 2 owners more')
   expect(text).toContain('decisions   3 score, 5 low-score')
   expect(text).toContain('registry    1 records, 2 servers; records that came: 1 taken; refused besides: 4 frame')
+  expect(text).toContain('tests       on; 6 servers with known blocks; 7 verified, 8 silent, under 2 identities')
   expect(text).toContain('this node   me makes its requests under the client key key, until 1970-01-01T00:00:00.000Z')
   expect(text).toContain('p     c           one    waits: low-score')
   expect(lines.at(-1)).toBe('and 1 peers more')

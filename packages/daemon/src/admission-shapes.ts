@@ -1,5 +1,5 @@
 /** JSON of admission and registration: Kubo has no such calls, so only the manner is its own. */
-import type { AdmissionReport, AdmittedPeer, BindingStat, Decision, OwnerView, OwnRegistration } from '@shardswap/peer'
+import type { AdmissionReport, AdmittedPeer, BindingStat, Decision, OwnerView, OwnRegistration, TestsReport } from '@shardswap/peer'
 import type { NodeAdmission } from './node.ts'
 
 export interface DecisionShape {
@@ -53,6 +53,16 @@ export interface OwnRegistrationShape {
   readonly Bindings: readonly BindingShape[]
 }
 
+export interface TestsShape {
+  readonly State: TestsReport['state']
+  /** Servers of which is known what they have. */
+  readonly Servers: number
+  readonly Visits: number
+  readonly Outcomes: TestsReport['outcomes']
+  readonly Identities: number
+  readonly Identity?: string
+}
+
 export interface AdmissionShape {
   /** False where no peer runs: then all is as the repo remembers it. */
   readonly Running: boolean
@@ -77,10 +87,12 @@ export interface AdmissionShape {
     readonly Refused: AdmissionReport['registry']['refused']
   }
   readonly Own: OwnRegistrationShape
+  /** Left out where no peer runs. */
+  readonly Tests?: TestsShape
 }
 
 export function admissionShape({ isRunning, report, ownersKnown, peersKnown }: NodeAdmission): AdmissionShape {
-  const { mode, openRequestsMax, open, served, servers, free, owners, peers, decisions, registry, own } = report
+  const { mode, openRequestsMax, open, served, servers, free, owners, peers, decisions, registry, own, tests } = report
   return {
     Running: isRunning,
     Mode: mode,
@@ -95,12 +107,13 @@ export function admissionShape({ isRunning, report, ownersKnown, peersKnown }: N
     PeersKnown: peersKnown,
     Decisions: decisions,
     Registry: { Records: registry.records, Servers: registry.servers, Outcomes: registry.outcomes, Refused: registry.refused },
-    Own: ownRegistrationShape(own)
+    Own: ownRegistrationShape(own),
+    ...(tests === undefined ? {} : { Tests: testsShape(tests) })
   }
 }
 
 export function admissionOf(shape: AdmissionShape): NodeAdmission {
-  const { Free, Registry } = shape
+  const { Free, Registry, Tests } = shape
   const report: AdmissionReport = {
     mode: shape.Mode,
     openRequestsMax: shape.Cap,
@@ -112,9 +125,20 @@ export function admissionOf(shape: AdmissionShape): NodeAdmission {
     peers: shape.Peers.map(peerOf),
     decisions: shape.Decisions,
     registry: { records: Registry.Records, servers: Registry.Servers, outcomes: Registry.Outcomes, refused: Registry.Refused },
-    own: ownRegistrationOf(shape.Own)
+    own: ownRegistrationOf(shape.Own),
+    ...(Tests === undefined ? {} : { tests: testsOf(Tests) })
   }
   return { isRunning: shape.Running, report, ownersKnown: shape.OwnersKnown, peersKnown: shape.PeersKnown }
+}
+
+function testsShape({ state, servers, visits, outcomes, identities, identity }: TestsReport): TestsShape {
+  const now = identity === undefined ? {} : { Identity: identity }
+  return { State: state, Servers: servers, Visits: visits, Outcomes: outcomes, Identities: identities, ...now }
+}
+
+function testsOf({ State, Servers, Visits, Outcomes, Identities, Identity }: TestsShape): TestsReport {
+  const now = Identity === undefined ? {} : { identity: Identity }
+  return { state: State, servers: Servers, visits: Visits, outcomes: Outcomes, identities: Identities, ...now }
 }
 
 function decisionShape({ action, reason }: Decision): DecisionShape {

@@ -25,12 +25,12 @@ test('[I9][I14] the config of the repo says whom to serve, and how much; its def
   expect(serve.cap).toBe(defaultAdmissionLimits.openRequestsMax)
   expect(serve.freeScore).toBe(defaultAdmissionLimits.freeScoreRequests)
   const repo = await memoryRepo()
-  const config: RepoConfig = { ...repo.config, serve: { mode: 'registered', cap: 50, freeScore: 0 } }
+  const config: RepoConfig = { ...repo.config, serve: { mode: 'registered', cap: 50, freeScore: 0, tests: false } }
   const { node, api } = await newDaemon({ ...repo, config })
   const remote = await connectDaemon(api)
   for (const { report, isRunning } of [await node.admission(), await remote.admission()]) {
     expect(isRunning).toBe(true)
-    expect(report).toMatchObject({ mode: 'registered', openRequestsMax: 50, open: 0 })
+    expect(report).toMatchObject({ mode: 'registered', openRequestsMax: 50, open: 0, tests: { state: 'off' } })
     expect(report.free).toMatchObject({ score: 0, decision: { action: 'refuse', reason: 'low-free-score' } })
   }
 })
@@ -147,12 +147,21 @@ test('every field of a report survives the way through JSON', () => {
       ],
       decisions: { score: 18, full: 19 },
       registry: { records: 20, servers: 21, outcomes: { taken: 22, forged: 23 }, refused: { frame: 24 } },
-      own
+      own,
+      tests: { state: 'on', servers: 27, visits: 28, outcomes: { verified: 29, denied: 30 }, identities: 31, identity: 'me too' }
     },
     ownersKnown: 25,
     peersKnown: 26
   }
   expect(admissionOf(throughJson(admissionShape(admission)))).toEqual(admission)
+  // As a node gives it that has made no tests, and one that does not run.
+  const { tests, ...report } = admission.report
+  expect(tests).toBeDefined()
+  const early = {
+    ...admission,
+    report: { ...report, tests: { state: 'off', servers: 0, visits: 0, outcomes: {}, identities: 0 } as const }
+  }
+  for (const one of [early, { ...admission, report }]) expect(admissionOf(throughJson(admissionShape(one)))).toEqual(one)
   for (const one of [binding, revocation]) expect(bindingOf(throughJson(bindingShape(one)))).toEqual(one)
   for (const one of [own, plain]) expect(ownRegistrationOf(throughJson(ownRegistrationShape(one)))).toEqual(one)
 })

@@ -9,7 +9,7 @@ export const defaultConfig: RepoConfig = {
     api: '/ip4/127.0.0.1/tcp/5001'
   },
   reliability: { share: 'proportional', backups: true },
-  serve: { mode: 'open', cap: 1024, freeScore: 128 }
+  serve: { mode: 'open', cap: 1024, freeScore: 128, tests: true }
 }
 
 const shareNames: readonly ShareName[] = ['proportional', 'equal', 'percentile']
@@ -64,7 +64,7 @@ function freeScoreFor(cap: number): number {
   return Math.max(1, Math.floor(cap / 8))
 }
 
-function serveOf({ mode, cap = defaultConfig.serve.cap, freeScore }: Json): RepoConfig['serve'] {
+function serveOf({ mode, cap = defaultConfig.serve.cap, freeScore, tests = defaultConfig.serve.tests }: Json): RepoConfig['serve'] {
   const named = mode === undefined ? defaultConfig.serve.mode : serveModes.find((name) => name === mode)
   if (named === undefined) throw new ConfigError(`config: serve.mode must be one of ${serveModes.join(', ')}, not ${JSON.stringify(mode)}`)
   if (typeof cap !== 'number' || !Number.isSafeInteger(cap) || cap < 1) {
@@ -74,7 +74,8 @@ function serveOf({ mode, cap = defaultConfig.serve.cap, freeScore }: Json): Repo
   if (typeof free !== 'number' || !(free >= 0 && free <= cap)) {
     throw new ConfigError(`config: serve.freeScore must be a number from 0 to serve.cap, which is ${cap}, not ${JSON.stringify(free)}`)
   }
-  return { mode: named, cap, freeScore: free }
+  if (typeof tests !== 'boolean') throw new ConfigError(`config: serve.tests must be true or false, not ${JSON.stringify(tests)}`)
+  return { mode: named, cap, freeScore: free, tests }
 }
 
 /** Reads a config file's text; keys left out have their defaults. Errors: ConfigError, which names the key. */
@@ -88,7 +89,7 @@ export function parseConfig(path: string, text: string): RepoConfig {
   const root = objectAt(json, 'the file', ['addresses', 'reliability', 'serve'])
   const addresses = root['addresses'] === undefined ? {} : objectAt(root['addresses'], 'addresses', ['swarm', 'api'])
   const reliability = root['reliability'] === undefined ? {} : objectAt(root['reliability'], 'reliability', ['share', 'backups'])
-  const serve = root['serve'] === undefined ? {} : objectAt(root['serve'], 'serve', ['mode', 'cap', 'freeScore'])
+  const serve = root['serve'] === undefined ? {} : objectAt(root['serve'], 'serve', ['mode', 'cap', 'freeScore', 'tests'])
   const { swarm, api } = addresses
   return {
     addresses: {

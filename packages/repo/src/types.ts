@@ -63,6 +63,8 @@ export interface RepoConfig {
     readonly cap: number
     /** The score of clients that no registered server stands behind, in open requests; 0 to `cap`. */
     readonly freeScore: number
+    /** Whether servers that are registered are tested, once the node is registered itself. */
+    readonly tests: boolean
   }
 }
 

@@ -29,7 +29,7 @@ describe('the config file', () => {
     expect(JSON.parse(text)).toEqual({
       addresses: { swarm: ['/ip4/0.0.0.0/tcp/4001'], api: '/ip4/127.0.0.1/tcp/5001' },
       reliability: { share: 'proportional', backups: true },
-      serve: { mode: 'open', cap: 1024, freeScore: 128 }
+      serve: { mode: 'open', cap: 1024, freeScore: 128, tests: true }
     })
     expect(await configOf(text)).toEqual(JSON.parse(text))
   })
@@ -51,7 +51,7 @@ describe('the config file', () => {
   })
 
   test.each(['open', 'registered', 'off'])('[I14] what becomes of requests that are not admitted may be %s', async (mode) => {
-    expect((await configOf(JSON.stringify({ serve: { mode } }))).serve).toEqual({ mode, cap: 1024, freeScore: 128 })
+    expect((await configOf(JSON.stringify({ serve: { mode } }))).serve).toEqual({ mode, cap: 1024, freeScore: 128, tests: true })
   })
 
   test.each([
@@ -62,11 +62,11 @@ describe('the config file', () => {
       { cap: 64, freeScore: 0 }
     ],
     [
-      { cap: 1, freeScore: 0.5 },
-      { cap: 1, freeScore: 0.5 }
+      { cap: 1, freeScore: 0.5, tests: false },
+      { cap: 1, freeScore: 0.5, tests: false }
     ]
   ])('[I9] the free score follows the cap where it is not given, and may be 0 or a fraction: %j', async (serve, expected) => {
-    expect((await configOf(JSON.stringify({ serve }))).serve).toEqual({ mode: 'open', ...expected })
+    expect((await configOf(JSON.stringify({ serve }))).serve).toEqual({ mode: 'open', tests: true, ...expected })
   })
 
   test.each([
@@ -86,7 +86,7 @@ describe('the config file', () => {
     ['{"reliability":{"share":null}}', /reliability\.share must be one of.*not null/],
     ['{"reliability":{"backups":"no"}}', /reliability\.backups must be true or false, not "no"/],
     ['{"serve":true}', /serve must be an object/],
-    ['{"serve":{"limit":5}}', /serve\.limit is not a key.*mode, cap, freeScore/],
+    ['{"serve":{"limit":5}}', /serve\.limit is not a key.*mode, cap, freeScore, tests/],
     ['{"serve":{"mode":"closed"}}', /serve\.mode must be one of open, registered, off, not "closed"/],
     ['{"serve":{"mode":null}}', /serve\.mode must be one of.*not null/],
     ['{"serve":{"cap":0}}', /serve\.cap must be a whole number of requests above 0, not 0/],
@@ -94,6 +94,7 @@ describe('the config file', () => {
     ['{"serve":{"cap":"64"}}', /serve\.cap must be a whole number.*not "64"/],
     ['{"serve":{"freeScore":-1}}', /serve\.freeScore must be a number from 0 to serve\.cap, which is 1024, not -1/],
     ['{"serve":{"cap":64,"freeScore":65}}', /serve\.freeScore must be a number from 0 to serve\.cap, which is 64, not 65/],
+    ['{"serve":{"tests":1}}', /serve\.tests must be true or false, not 1/],
     ['{"serve":{"freeScore":null}}', /serve\.freeScore must be a number.*not null/]
   ])('%s is refused with the name of the key, and the repo is left unlocked', async (text, message) => {
     await expect(configOf(text)).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 /** `admission`: whom this node would serve now, and why; what it knows of owners and of itself. */
 import { admissionShape, type NodeAdmission } from '@shardswap/daemon'
-import type { AdmissionReport, Decision, OwnerView } from '@shardswap/peer'
+import type { AdmissionReport, Decision, OwnerView, TestsReport } from '@shardswap/peer'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { examples } from '../examples.ts'
@@ -59,11 +59,22 @@ function formatCount(count: number): string {
   return String(Math.round(count))
 }
 
-function countLines({ decisions, registry }: AdmissionReport): string[] {
+const stateWords: Record<TestsReport['state'], string> = {
+  on: 'on',
+  off: 'off',
+  unregistered: 'none are made while this node is registered nowhere'
+}
+
+function testsText({ state, servers, outcomes, identities }: TestsReport): string {
+  return `${stateWords[state]}; ${servers} servers with known blocks; ${countsText(outcomes)}, under ${identities} identities`
+}
+
+function countLines({ decisions, registry, tests }: AdmissionReport): string[] {
   const { records, servers, outcomes, refused } = registry
   return [
     `decisions   ${countsText(decisions)}`,
-    `registry    ${records} records, ${servers} servers; records that came: ${countsText(outcomes)}; refused besides: ${countsText(refused)}`
+    `registry    ${records} records, ${servers} servers; records that came: ${countsText(outcomes)}; refused besides: ${countsText(refused)}`,
+    ...(tests === undefined ? [] : [`tests       ${testsText(tests)}`])
   ]
 }
 
@@ -85,7 +96,12 @@ function ownLines({ own }: AdmissionReport): string[] {
 
 function peerLines({ peers }: AdmissionReport, known: number): string[] {
   if (peers.length === 0) return ['No peer is connected.']
-  const rows = peers.map(({ peer, client, owner, decision }) => [peer, client ?? '–', owner ?? 'stranger', nowText(decision)])
+  const rows = peers.map(({ peer, client, owner, decision }) => [
+    peer,
+    client === undefined || client === peer ? 'its own' : client,
+    owner === peer ? 'itself' : (owner ?? 'stranger'),
+    nowText(decision)
+  ])
   const rest = known > peers.length ? [`and ${known - peers.length} peers more`] : []
   return [...tableLines(['peer', 'client key', 'owner', 'now'], rows, () => true), ...rest]
 }

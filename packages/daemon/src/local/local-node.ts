@@ -294,8 +294,15 @@ export class LocalNode implements SwapNode {
   /** What runs, or what is stored, which is written again where the call changes it. */
   async #registering<T>(use: (registering: Registering) => Promise<T>): Promise<T> {
     const peer = await this.#peer
-    if (peer === undefined) throw new OfflineError('the registry is looked after by a node that runs: start "shardswap daemon" first')
-    return await use(peer)
+    if (peer !== undefined) return await use(peer)
+    const { openAdmission } = await import('@shardswap/peer')
+    const { privateKey, datastore, config } = this.repo
+    const stored = await openAdmission({ privateKey, datastore, settings: admissionSettings(config), onWarning: this.#onWarning })
+    try {
+      return await use(stored)
+    } finally {
+      await stored.close()
+    }
   }
 
   async repoStat(): Promise<RepoStat> {

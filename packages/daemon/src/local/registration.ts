@@ -5,8 +5,8 @@ import { admittedPeersShownMax, ownersShownMax } from '../limits.ts'
 import type { NodeAdmission, NodeRegisterOptions } from '../node.ts'
 
 /** What the config of a repo says of serving. */
-export function admissionSettings({ serve: { mode, cap, freeScore } }: Pick<RepoConfig, 'serve'>): AdmissionSettings {
-  return { mode, limits: { openRequestsMax: cap, freeScoreRequests: freeScore } }
+export function admissionSettings({ serve: { mode, cap, freeScore, tests } }: Pick<RepoConfig, 'serve'>): AdmissionSettings {
+  return { mode, tests, limits: { openRequestsMax: cap, freeScoreRequests: freeScore } }
 }
 
 /** Keys out of their bytes. Errors: InvalidParametersError. */
