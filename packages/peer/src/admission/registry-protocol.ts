@@ -44,9 +44,9 @@ export class RegistryProtocol {
   readonly #frames: Allowance
   readonly #allFrames: Allowance
   readonly #stopping = new AbortController()
-  /** Frames that are being read or taken, of each peer. */
+  /** Frames that are being read or taken, of each peer and of all. */
   readonly #reading = new Map<PeerKey, number>()
-  #readingAll = 0
+  readonly #takes = new Set<Promise<void>>()
   #handles = false
 
   constructor(ports: RegistryProtocolPorts) {
@@ -60,7 +60,7 @@ export class RegistryProtocol {
 
   /** Frames that are being read or taken. */
   get reading(): number {
-    return this.#readingAll
+    return this.#takes.size
   }
 
   async start(): Promise<void> {
@@ -75,6 +75,7 @@ export class RegistryProtocol {
     this.speakers.stop()
     if (this.#handles) await this.#ports.libp2p.unhandle(registryProtocol)
     this.#handles = false
+    await Promise.all(this.#takes)
   }
 
   /** Tells a peer something; resolves to its answer, undefined where there is none. Never rejects. */
@@ -99,12 +100,16 @@ export class RegistryProtocol {
       stream.abort(new Error('it tells too much'))
       return
     }
-    this.#take(stream, connection, peer)
+    const taking = this.#take(stream, connection, peer)
       .catch((error: unknown) => {
         this.#ports.log.trace('%s told nothing that could be taken - %e', peer, error)
         stream.abort(asError(error))
       })
-      .finally(() => this.#end(peer))
+      .finally(() => {
+        this.#end(peer)
+        this.#takes.delete(taking)
+      })
+    this.#takes.add(taking)
   }
 
   async #take(stream: Stream, connection: Connection, peer: PeerKey): Promise<void> {
@@ -127,10 +132,9 @@ export class RegistryProtocol {
   #begin(peer: PeerKey): RegistryRefusal | undefined {
     const { limits, nowMs } = this.#ports
     const reading = this.#reading.get(peer) ?? 0
-    if (this.#stopping.signal.aborted || reading >= registryStreamsMax || this.#readingAll >= limits.framesReadMax) return 'too-often'
+    if (this.#stopping.signal.aborted || reading >= registryStreamsMax || this.#takes.size >= limits.framesReadMax) return 'too-often'
     if (!this.#frames.take(peer, nowMs()) || !this.#allFrames.take(everybody, nowMs())) return 'too-often'
     this.#reading.set(peer, reading + 1)
-    this.#readingAll++
     return undefined
   }
 
@@ -138,7 +142,6 @@ export class RegistryProtocol {
     const left = (this.#reading.get(peer) ?? 0) - 1
     if (left > 0) this.#reading.set(peer, left)
     else this.#reading.delete(peer)
-    this.#readingAll--
   }
 }
 

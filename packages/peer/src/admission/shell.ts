@@ -88,8 +88,7 @@ export class AdmissionShell {
     this.#isRunning = false
     clearInterval(this.#sweep)
     clearTimeout(this.#tick)
-    this.#teller.stop()
-    await this.#protocol.stop()
+    await Promise.all([this.#teller.stop(), this.#protocol.stop()])
     this.#shown.clear()
     this.#busyTold.clear()
   }

@@ -5,6 +5,7 @@ export interface SpeakersPorts {
   readonly libp2p: Libp2p
   readonly protocol: string
   readonly log: Logger
+  /** With each new connection. */
   onMet(peer: PeerKey): void
   onParted(peer: PeerKey): void
 }
@@ -57,14 +58,19 @@ export class Speakers {
 
   /** A peer speaks the protocol: it has opened a stream of it, or says so. */
   meet(id: PeerId): void {
+    if (!this.#peers.has(peerKey(id))) this.#meet(id)
+  }
+
+  #meet(id: PeerId): void {
     const peer = peerKey(id)
-    if (!this.#isStarted || this.#peers.has(peer) || !this.#ports.libp2p.getConnections(id).some(isUsable)) return
+    if (!this.#isStarted || !this.#ports.libp2p.getConnections(id).some(isUsable)) return
     this.#peers.set(peer, id)
     this.#ports.onMet(peer)
   }
 
+  /** Also of one that is known: its old connection may be dead, and itself another process that knows nothing of us. */
   readonly #onIdentify = ({ detail }: CustomEvent<IdentifyResult>): void => {
-    if (detail.protocols.includes(this.#ports.protocol)) this.meet(detail.peerId)
+    if (detail.protocols.includes(this.#ports.protocol)) this.#meet(detail.peerId)
   }
 
   readonly #onUpdate = ({ detail }: CustomEvent<PeerUpdate>): void => {

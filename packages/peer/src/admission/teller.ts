@@ -39,7 +39,7 @@ export class Teller {
   readonly #unaware = new Set<PeerKey>()
   readonly #news = new Map<ClientKey, number>()
   #listed: { readonly atMs: number; readonly records: readonly SignedRecord[] } = { atMs: Number.NEGATIVE_INFINITY, records: [] }
-  #running = 0
+  readonly #running = new Set<Promise<void>>()
   #isStopped = false
 
   constructor(ports: TellerPorts) {
@@ -48,7 +48,7 @@ export class Teller {
 
   /** Peers that are to be told or are being told. */
   get size(): number {
-    return this.#due.size + this.#running
+    return this.#due.size + this.#running.size
   }
 
   met(peer: PeerKey): void {
@@ -92,29 +92,31 @@ export class Teller {
     for (const peer of this.#unaware) this.#tell(peer)
   }
 
-  stop(): void {
+  /** Resolves once nothing is on its way any more; what is ends with the protocol. */
+  async stop(): Promise<void> {
     this.#isStopped = true
     this.#due.clear()
     this.#unaware.clear()
     this.#news.clear()
     this.#listed = { atMs: Number.NEGATIVE_INFINITY, records: [] }
+    await Promise.all(this.#running)
   }
 
   #tell(peer: PeerKey): void {
     if (this.#isStopped) return
     this.#due.add(peer)
-    if (this.#running < tellsAtOnceMax) void this.#work()
+    if (this.#running.size >= tellsAtOnceMax) return
+    const working = this.#work().finally(() => this.#running.delete(working))
+    this.#running.add(working)
   }
 
   async #work(): Promise<void> {
-    this.#running++
     for (const peer of this.#due) {
       this.#due.delete(peer)
       const answer = await this.#ports.protocol.tell(peer, this.#frame())
       // What has changed meanwhile is on its way as another frame.
       if (answer !== undefined && answer.owner === this.#expected() && !this.#due.has(peer)) this.#unaware.delete(peer)
     }
-    this.#running--
   }
 
   /** The owner for whom we should count. */
