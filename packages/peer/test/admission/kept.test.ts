@@ -44,7 +44,7 @@ class Scene {
     const other = await generateKeyPair('Ed25519')
     const [id, client] = [peerIdFromPrivateKey(other), peerKey('a client')]
     await records.own.register()
-    expect(await records.book.take(await bindingOf(other))).toBe('taken')
+    await records.book.take(await bindingOf(other))
     const nowMs = records.book.nowMs()
     admission.tested(peerKey(id), true, nowMs)
     admission.identified(client, clientKey(id), ownerKey(id), nowMs)
