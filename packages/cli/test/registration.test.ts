@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { admissionLines } from '../src/commands/admission.ts'
-import { folder, newRepo, ok, run, startDaemon } from './command.ts'
+import { folder, newRepo, ok, run, start, startDaemon } from './command.ts'
 
 interface Binding {
   readonly Kind: string
@@ -18,6 +18,7 @@ interface Admission {
   readonly Mode: string
   readonly Cap: number
   readonly Free: { readonly Score: number; readonly Decision: string; readonly Reason: string }
+  readonly Decisions: Readonly<Record<string, number>>
   readonly Registry: { readonly Records: number; readonly Servers: number }
   readonly Own: { readonly Client: string; readonly Bindings: readonly Binding[] }
 }
@@ -103,6 +104,23 @@ test('[I12][I14] the report says whom the mode and the free score let in, peer b
     /^tests +none are made while this node is registered nowhere; 0 servers with known blocks; none, under 0 identities$/m
   )
   expect(await admission(server)).toMatchObject({ Running: true, Cap: 10, Free: { Decision: 'refuse', Reason: 'low-free-score' } })
+})
+
+test.each([
+  ['off', 'off'],
+  ['registered', 'low-free-score']
+])('[I14] with serve.mode %s a stranger without a score is refused, and it is counted why', async (mode, reason) => {
+  const [server, client] = [await newRepo(), await newRepo()]
+  await writeFile(join(server, 'config'), JSON.stringify({ serve: { mode, freeScore: 0 } }))
+  const cid = await ok(['block', 'put'], { repo: server, stdin: 'not for everybody' })
+  const { address } = await startDaemon(server)
+  const asking = start(['block', 'get', '--peer', address, '--timeout', '170s', cid], { repo: client, stdin: '' })
+  const refused = async (): Promise<number> => (await admission(server)).Decisions[reason] ?? 0
+  await expect.poll(refused, { timeout: 120_000 }).toBeGreaterThan(0)
+  expect((await admission(server)).Decisions).not.toHaveProperty('free')
+  expect(asking.stdout.toString()).toBe('')
+  asking.child.kill('SIGINT')
+  expect(await asking.finished).toMatchObject({ code: 130, stdout: '' })
 })
 
 test('what is no key, claim or delegation is told as wrong usage, and nothing of it is repeated', async () => {

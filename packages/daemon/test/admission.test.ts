@@ -9,10 +9,14 @@ import {
   bindingShape,
   connectDaemon,
   describeError,
+  admittedPeersShownMax,
   type NodeAdmission,
+  ownersShownMax,
   ownRegistrationOf,
-  ownRegistrationShape
+  ownRegistrationShape,
+  replyBytesMax
 } from '../src/index.ts'
+import { nodeAdmission } from '../src/local/registration.ts'
 import { newDaemon, urlOf } from './setup.ts'
 
 function throughJson<T>(shape: T): T {
@@ -164,4 +168,46 @@ test('every field of a report survives the way through JSON', () => {
   for (const one of [early, { ...admission, report }]) expect(admissionOf(throughJson(admissionShape(one)))).toEqual(one)
   for (const one of [binding, revocation]) expect(bindingOf(throughJson(bindingShape(one)))).toEqual(one)
   for (const one of [own, plain]) expect(ownRegistrationOf(throughJson(ownRegistrationShape(one)))).toEqual(one)
+})
+
+test('of a great many owners and peers those come first with something here, and the answer stays one that a client reads', () => {
+  const id = '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU'
+  const decision = { action: 'refuse', reason: 'low-free-score' } as const
+  const tests = { sent: 10_000, received: 9_999 }
+  const figures = { registered: 64, servers: 63, aShort: 1 / 3, aLong: 2 / 3, tests, served: 1e6 / 3, weight: 8 / 3, turnedAway: 1e9 }
+  const owners = Array.from({ length: ownersShownMax + 5 }, (_, at): OwnerView => ({
+    owner: id as OwnerView['owner'],
+    ...figures,
+    peers: at === ownersShownMax + 3 ? 1 : 0,
+    open: at === ownersShownMax + 4 ? 1 : 0,
+    score: at / 3,
+    decision
+  }))
+  const peers = Array.from({ length: admittedPeersShownMax + 7 }, () => ({ peer: id, client: id, owner: id, decision }))
+  const shown = nodeAdmission(
+    {
+      mode: 'open',
+      openRequestsMax: 1024,
+      open: 1,
+      served: 1,
+      servers: 1,
+      free: { score: 1, open: 0, turnedAway: 0, decision },
+      owners,
+      peers,
+      decisions: {},
+      registry: { records: 0, servers: 0, outcomes: {}, refused: {} },
+      own: { peer: id, client: id, bindings: [] }
+    },
+    true
+  )
+  expect(shown).toMatchObject({ ownersKnown: owners.length, peersKnown: peers.length })
+  expect(shown.report.owners).toHaveLength(ownersShownMax)
+  expect(shown.report.peers).toHaveLength(admittedPeersShownMax)
+  expect(shown.report.owners.slice(0, 3).map(({ open, peers: here }) => [open, here])).toEqual([
+    [1, 0],
+    [0, 1],
+    [0, 0]
+  ])
+  expect(shown.report.owners[2]?.score).toBeGreaterThan(shown.report.owners[3]?.score ?? Infinity)
+  expect(JSON.stringify(admissionShape(shown)).length).toBeLessThan(replyBytesMax / 2)
 })
