@@ -16,6 +16,9 @@ export interface OwnBindingsInit {
   readonly limits: RegistryShellLimits
 }
 
+/** Who is told of each record that we made; undefined: of another client key. */
+export type OwnFollower = (record: SignedRecord | undefined) => void
+
 /** What is remembered of ourselves. */
 export interface SavedOwn {
   readonly delegation?: string
@@ -28,7 +31,7 @@ export class OwnBindings {
   readonly #init: OwnBindingsInit
   readonly #book: AdmissionBook
   readonly #limits: RegistryShellLimits
-  #onMade: (record: SignedRecord | undefined) => void = () => undefined
+  readonly #followers = new Set<OwnFollower>()
   #delegation: SignedDelegation | undefined
   #renewedForMs: number | undefined
 
@@ -39,8 +42,8 @@ export class OwnBindings {
   }
 
   /** Who is told of each record that we made, and when the client key has changed: others should know. */
-  onMade(listener: (record: SignedRecord | undefined) => void): void {
-    this.#onMade = listener
+  follow(follower: OwnFollower): void {
+    this.#followers.add(follower)
   }
 
   /** The key under which we make our requests now, and the delegation that lets us. */
@@ -92,7 +95,7 @@ export class OwnBindings {
     } catch (cause) {
       throw new InvalidParametersError(`this is no delegation that lets us use a client key: ${messageOf(cause)}`, { cause })
     }
-    this.#onMade(undefined)
+    this.#tell(undefined)
     return this.stat()
   }
 
@@ -103,10 +106,15 @@ export class OwnBindings {
     const lifetimeMs = options.lifetimeMs ?? this.#limits.bindingLifetimeMs
     const { server, claim, expiresMs } = await this.#serverFor(ownerId, this.#endOf(lifetimeMs), serverClaim)
     const sequence = this.#sequence(clientId, ownerId)
-    const stat = await this.#make(await signBinding({ owner, client, server, claim, expiresMs, sequence }))
-    if (!isSelfOwned) return stat
-    this.#renewedForMs = lifetimeMs
-    return { ...stat, isRenewed: true }
+    const binding = await signBinding({ owner, client, server, claim, expiresMs, sequence })
+    const before = this.#renewedForMs
+    if (isSelfOwned) this.#renewedForMs = lifetimeMs
+    try {
+      return await this.#make(binding)
+    } catch (error) {
+      this.#renewedForMs = before
+      throw error
+    }
   }
 
   async unregister({ ownerKey: owner = this.#identityKey(), client }: UnregisterOptions = {}): Promise<readonly BindingStat[]> {
@@ -190,8 +198,12 @@ export class OwnBindings {
     mustFit(record, this.#book.registryLimits.bindingBytesMax)
     const outcome = await this.#book.take(record)
     if (outcome !== 'taken') throw new InvalidParametersError(`the registry does not take the ${record.kind}: ${outcome}`)
-    this.#onMade(record)
+    this.#tell(record)
     return this.#statOf(record)
+  }
+
+  #tell(record: SignedRecord | undefined): void {
+    for (const follower of this.#followers) follower(record)
   }
 
   #statOf(record: SignedRecord): BindingStat {

@@ -35,6 +35,9 @@ export class AdmissionRecords {
   #timer: NodeJS.Timeout | undefined
   #saved = ''
   #isStarted = false
+  #isSaving = false
+  /** Something was made that is not written yet. */
+  #isSaveDue = false
 
   private constructor(init: AdmissionRecordsInit, parts: { readonly book: AdmissionBook; readonly store: RecordStore | undefined }) {
     this.#init = init
@@ -42,6 +45,7 @@ export class AdmissionRecords {
     this.book = parts.book
     this.#store = parts.store
     this.own = new OwnBindings({ book: parts.book, self: init.self, privateKey: init.privateKey, limits: this.limits })
+    this.own.follow(() => this.#saveSoon())
   }
 
   /**
@@ -84,14 +88,26 @@ export class AdmissionRecords {
     if (await this.#store.save((max) => toStored(kept, max))) this.#saved = digest
   }
 
+  /** What somebody just did must not be lost with a crash. */
+  #saveSoon(): void {
+    if (!this.#isStarted) return
+    this.#isSaveDue = true
+    if (!this.#isSaving) this.#arm(0)
+  }
+
   #arm(inMs: number): void {
+    clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       const { nowMs, log } = this.#init
       const sinceMs = nowMs()
+      this.#isSaving = true
+      this.#isSaveDue = false
       this.save()
         .catch((error: unknown) => log.error('what is known of admission could not be told - %e', error))
         .finally(() => {
-          if (this.#isStarted) this.#arm(Math.max(this.limits.saveEveryMs, pausePerWrite * (nowMs() - sinceMs)))
+          this.#isSaving = false
+          const pauseMs = Math.max(this.limits.saveEveryMs, pausePerWrite * (nowMs() - sinceMs))
+          if (this.#isStarted) this.#arm(this.#isSaveDue ? 0 : pauseMs)
         })
     }, inMs)
     this.#timer.unref()

@@ -16,6 +16,8 @@ import type { AdmissionReport, RegistryRefusal } from './types.ts'
 
 /** Peers whose allowance of signatures is remembered. */
 const checkedPeersMax = 4096
+/** Clients that are being told at once that we are busy. */
+const busyTellsMax = 64
 /** What all peers together may have checked is counted under this name. */
 const everybody = peerKey('everybody')
 
@@ -40,6 +42,7 @@ export class AdmissionShell {
   readonly #refused = new Map<RegistryRefusal, number>()
   /** Who was told that we are busy: when, and whether it knows. */
   readonly #busyTold = new Map<PeerKey, { readonly atMs: number; readonly told: Promise<void> }>()
+  #tellingBusy = 0
   #sweep: NodeJS.Timeout | undefined
   #tick: NodeJS.Timeout | undefined
   #isRunning = false
@@ -53,7 +56,7 @@ export class AdmissionShell {
       log,
       limits,
       nowMs: () => book.nowMs(),
-      onMet: (peer) => this.#teller.met(peer),
+      onMet: (peer) => this.#teller.met(peer, this.#protocol.speakers.connectionTo(peer)?.direction === 'outbound'),
       onParted: (peer) => this.#onParted(peer),
       onFrame: async (peer, frame) => await this.#onFrame(peer, frame),
       onRefused: (why) => this.#refuse(why)
@@ -62,7 +65,7 @@ export class AdmissionShell {
     this.#teller = new Teller({ book, own, protocol: this.#protocol, limits, random: ports.random })
     this.#checks = new Allowance({ burst: limits.checksBurst, refillMs: limits.checkRefillMs, peersMax: checkedPeersMax })
     this.#allChecks = new Allowance({ burst: limits.allChecksBurst, refillMs: limits.allCheckRefillMs, peersMax: 1 })
-    own.onMade((record) => {
+    own.follow((record) => {
       if (this.#isRunning) this.#teller.changed(record)
     })
   }
@@ -103,7 +106,12 @@ export class AdmissionShell {
     const before = this.#busyTold.get(peer)
     const nowMs = book.nowMs()
     if (before !== undefined && nowMs - before.atMs < limits.busyMs / 2) return await before.told
-    const told = this.#protocol.tell(peer, { busyMs: limits.busyMs }, AbortSignal.timeout(limits.tellBusyTimeoutMs)).then(() => undefined)
+    // Who refuses thousands has better things to do than to tell each of them why.
+    if (this.#tellingBusy >= busyTellsMax) return
+    this.#tellingBusy++
+    const told = this.#protocol
+      .tell(peer, { busyMs: limits.busyMs }, AbortSignal.timeout(limits.tellBusyTimeoutMs))
+      .then(() => void this.#tellingBusy--)
     this.#busyTold.set(peer, { atMs: nowMs, told })
     await told
   }

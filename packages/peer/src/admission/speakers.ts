@@ -14,6 +14,8 @@ export interface SpeakersPorts {
 export class Speakers {
   readonly #ports: SpeakersPorts
   readonly #peers = new Map<PeerKey, PeerId>()
+  /** Connections on which somebody was met. */
+  readonly #met = new WeakSet<Connection>()
   #isStarted = false
 
   constructor(ports: SpeakersPorts) {
@@ -58,19 +60,17 @@ export class Speakers {
 
   /** A peer speaks the protocol: it has opened a stream of it, or says so. */
   meet(id: PeerId): void {
-    if (!this.#peers.has(peerKey(id))) this.#meet(id)
-  }
-
-  #meet(id: PeerId): void {
     const peer = peerKey(id)
-    if (!this.#isStarted || !this.#ports.libp2p.getConnections(id).some(isUsable)) return
+    const connections = this.#ports.libp2p.getConnections(id).filter(isUsable)
+    // A new connection of one that is known: the old one may be dead, and it another process that knows nothing of us.
+    if (!this.#isStarted || connections.every((connection) => this.#met.has(connection))) return
+    for (const connection of connections) this.#met.add(connection)
     this.#peers.set(peer, id)
     this.#ports.onMet(peer)
   }
 
-  /** Also of one that is known: its old connection may be dead, and itself another process that knows nothing of us. */
   readonly #onIdentify = ({ detail }: CustomEvent<IdentifyResult>): void => {
-    if (detail.protocols.includes(this.#ports.protocol)) this.#meet(detail.peerId)
+    if (detail.protocols.includes(this.#ports.protocol)) this.meet(detail.peerId)
   }
 
   readonly #onUpdate = ({ detail }: CustomEvent<PeerUpdate>): void => {

@@ -9,7 +9,7 @@ import type { RegistryProtocol } from './registry-protocol.ts'
 import type { SignedRecord } from './signed-record.ts'
 
 /** Frames that leave at once; more wait for their turn. */
-const tellsAtOnceMax = 16
+const tellsAtOnceMax = 64
 /** Records that are told before others since they are new, and to how many peers each. */
 const newsMax = 256
 const newsTells = 8
@@ -33,8 +33,9 @@ export interface TellerPorts {
  */
 export class Teller {
   readonly #ports: TellerPorts
-  /** Who is to be told, the longest so first. */
+  /** Who is to be told, the longest so first; before all others those whom we dialled, for we are about to ask them. */
   readonly #due = new Set<PeerKey>()
+  readonly #dueFirst = new Set<PeerKey>()
   /** Who does not know yet for whom we ask. */
   readonly #unaware = new Set<PeerKey>()
   readonly #news = new Map<ClientKey, number>()
@@ -48,16 +49,17 @@ export class Teller {
 
   /** Peers that are to be told or are being told. */
   get size(): number {
-    return this.#due.size + this.#running.size
+    return this.#dueFirst.size + this.#due.size + this.#running.size
   }
 
-  met(peer: PeerKey): void {
+  met(peer: PeerKey, isDialled: boolean): void {
     this.#unaware.add(peer)
-    this.#tell(peer)
+    this.#tell(peer, isDialled)
   }
 
   parted(peer: PeerKey): void {
     this.#due.delete(peer)
+    this.#dueFirst.delete(peer)
     this.#unaware.delete(peer)
   }
 
@@ -74,7 +76,7 @@ export class Teller {
   /** Something of ours is another: everybody is told. */
   changed(record: SignedRecord | undefined): void {
     if (record !== undefined) this.learned(record)
-    for (const peer of this.#ports.protocol.speakers.keys()) this.met(peer)
+    for (const peer of this.#ports.protocol.speakers.keys()) this.met(peer, false)
   }
 
   /** Now and then: a few by chance. */
@@ -96,27 +98,41 @@ export class Teller {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#due.clear()
+    this.#dueFirst.clear()
     this.#unaware.clear()
     this.#news.clear()
     this.#listed = { atMs: Number.NEGATIVE_INFINITY, records: [] }
     await Promise.all(this.#running)
   }
 
-  #tell(peer: PeerKey): void {
+  #tell(peer: PeerKey, isFirst = false): void {
     if (this.#isStopped) return
-    this.#due.add(peer)
+    if (isFirst) this.#dueFirst.add(peer)
+    else this.#due.add(peer)
     if (this.#running.size >= tellsAtOnceMax) return
     const working = this.#work().finally(() => this.#running.delete(working))
     this.#running.add(working)
   }
 
   async #work(): Promise<void> {
-    for (const peer of this.#due) {
-      this.#due.delete(peer)
+    for (let peer = this.#next(); peer !== undefined; peer = this.#next()) {
       const answer = await this.#ports.protocol.tell(peer, this.#frame())
       // What has changed meanwhile is on its way as another frame.
-      if (answer !== undefined && answer.owner === this.#expected() && !this.#due.has(peer)) this.#unaware.delete(peer)
+      if (answer !== undefined && answer.owner === this.#expected() && !this.#isDue(peer)) this.#unaware.delete(peer)
     }
+  }
+
+  #next(): PeerKey | undefined {
+    const [peer] = this.#dueFirst.size > 0 ? this.#dueFirst : this.#due
+    if (peer !== undefined) {
+      this.#dueFirst.delete(peer)
+      this.#due.delete(peer)
+    }
+    return peer
+  }
+
+  #isDue(peer: PeerKey): boolean {
+    return this.#due.has(peer) || this.#dueFirst.has(peer)
   }
 
   /** The owner for whom we should count. */

@@ -3,7 +3,14 @@ import type { Connection, Libp2p, PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { peerKey } from '@shardswap/interface'
 import { createNode } from '../../src/libp2p-node.ts'
-import { decodeRegistryAnswer, encodeRegistryFrame, type RegistryAnswer, type RegistryFrame } from '../../src/admission/registry-frame.ts'
+import {
+  decodeRegistryAnswer,
+  decodeRegistryFrame,
+  encodeRegistryAnswer,
+  encodeRegistryFrame,
+  type RegistryAnswer,
+  type RegistryFrame
+} from '../../src/admission/registry-frame.ts'
 import { registryProtocol } from '../../src/admission/registry-protocol.ts'
 import { signBinding, type SignedRecord } from '../../src/admission/signed-record.ts'
 import type { AdmittedPeer, Peer, PeerInit, RegistryShellLimits } from '../../src/index.ts'
@@ -53,8 +60,21 @@ export class Raw {
     this.id = libp2p.peerId.toString()
   }
 
+  /** A new connection, whether there is one or not. */
   async dial(peer: Peer): Promise<Connection> {
-    return await this.libp2p.dial(peer.libp2p.getMultiaddrs())
+    return await this.libp2p.dial(peer.libp2p.getMultiaddrs(), { force: true })
+  }
+
+  /** Takes frames from now on. Returns the client keys that are shown, as they come. */
+  async hear(): Promise<(string | undefined)[]> {
+    const shown: (string | undefined)[] = []
+    await this.libp2p.handle(registryProtocol, async (stream) => {
+      const signal = AbortSignal.timeout(20_000)
+      const { client } = decodeRegistryFrame(await readFrame(stream, 1024 * 1024, signal), { frameRecordsMax: 1024 })
+      shown.push(client)
+      await sendFrame(stream, encodeRegistryAnswer({ owner: client ?? null }), signal)
+    })
+    return shown
   }
 
   /** Rejects where the peer answers nothing. */

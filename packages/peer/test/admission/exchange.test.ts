@@ -108,6 +108,17 @@ describe('over TCP', () => {
     expect(own.bindings).toMatchObject([{ client: after.id, server: after.id, owner: after.id, isRenewed: true }])
   })
 
+  it('a peer is told anew with each connection who we are: it may be another process than before', async () => {
+    const [client, server] = [await cast.ours({ admission: { shellLimits: { tellMs: 60_000, sweepMs: 60_000 } } }), await cast.raw()]
+    await client.peer.register()
+    const shown = await server.hear()
+    await server.dial(client.peer)
+    await until('it is told', () => shown.length === 1)
+    await server.dial(client.peer)
+    await until('it is told again', () => shown.length === 2)
+    expect(shown).toEqual([client.id, client.id])
+  })
+
   it('everything ends with the peer: gauges are at zero', async () => {
     const [server, client] = [await cast.ours(), await cast.ours()]
     await client.peer.register()

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import type { PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
@@ -84,14 +85,21 @@ describe('what is remembered of admission', () => {
     expect(await kept.datastore.get(recordKey)).toEqual(before)
   })
 
-  it('is written now and then while it changes', async () => {
+  it('is written at once where we made something ourselves, and now and then for the rest', async () => {
     const kept = await scene()
-    const records = await kept.open(5)
-    records.start()
-    await records.own.register()
-    while (!(await kept.datastore.has(recordKey))) await new Promise((resolve) => setTimeout(resolve, 5))
+    const slow = await kept.open()
+    slow.start()
+    await slow.own.register()
+    while (!(await kept.datastore.has(recordKey))) await sleep(5)
     expect((await kept.open()).book.registry.size).toBe(1)
-    await records.stop()
+    await slow.stop()
+    const quick = await kept.open(5)
+    quick.start()
+    await quick.book.take(await bindingOf(await generateKeyPair('Ed25519')))
+    const before = await kept.datastore.get(recordKey)
+    while (Buffer.compare(before, await kept.datastore.get(recordKey)) === 0) await sleep(5)
+    expect((await kept.open()).book.registry.size).toBe(2)
+    await quick.stop()
   })
 
   it('costs nothing but itself where a byte of it is damaged or it is cut off: it is kept aside, with a warning', async () => {
