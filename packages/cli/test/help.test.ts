@@ -82,6 +82,8 @@ const wrong: [string, string[]][] = [
   ['a delegation to nobody', ['register', 'delegate', 'frob']],
   ['no delegation at all', ['register', 'use']],
   ['a delegation and none', ['register', 'use', 'file', '--none']],
+  ['an owner for a claim', ['register', 'claim', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU', '--owner-key', 'file']],
+  ['a part of register that there is not', ['register', 'frob']],
   ['a lifetime of nothing', ['register', '--lifetime', '0d']],
   ['a lifetime of words', ['register', 'claim', '--lifetime', 'long', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU']],
   ['a key of no name', ['register', '--owner-key', '']],
@@ -122,6 +124,13 @@ test('without a repo the message says how to make one', async () => {
   expect(code).toBe(1)
   expect(stderr).toMatch(/^Error: .*shardswap init/)
   expect(stderr.trim().split('\n')).toHaveLength(1)
+})
+
+test('the help of a part of register names the options that go with it, and no others', async () => {
+  const help = await ok(['register', 'claim', '--help'])
+  expect(help).toContain('--lifetime <duration>  how long it holds, e.g. 12h or 30d (default: 30d)')
+  expect(help).not.toContain('--owner-key')
+  expect(await ok(['register', 'delegate', '--help'])).toContain('--client-key')
 })
 
 test("Kubo's way to write flags is understood", () => {

@@ -118,9 +118,26 @@ function lifetimeOption(standard: string): Option {
 
 type Run = (context: Context, flags: Flags) => Promise<void>
 
-/** A group's own options are read for its subcommands too, so the flags of both count. */
 async function runWith(shell: Shell, command: Command, run: Run): Promise<void> {
-  await shell.run(command, async (context) => await run(context, command.optsWithGlobals<Flags>()))
+  await shell.run(command, async (context) => {
+    checkOptions(command)
+    // The parser gives a group's own options to the group, wherever they stand: the flags of both count.
+    await run(context, command.optsWithGlobals<Flags>())
+  })
+}
+
+/** Options of the group that its subcommand does not have would do nothing. */
+function checkOptions({ parent, options }: Command): void {
+  if (parent === null || parent.parent === null) return
+  const own = new Set(options.map((option) => option.attributeName()))
+  const given = new Set(Object.keys(parent.opts()))
+  const stray = parent.options.find((option) => given.has(option.attributeName()) && !own.has(option.attributeName()))
+  if (stray !== undefined) throw new UsageError(`${stray.long ?? stray.flags} goes with "${parent.name()}" alone`)
+}
+
+/** A subcommand whose help names, beside its own options, those of every command; not its group's. */
+function subcommand(group: Command, name: string): Command {
+  return group.command(name).configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...(group.parent?.options ?? [])] })
 }
 
 export function registerRegister(program: Command, shell: Shell): void {
@@ -156,8 +173,7 @@ export function registerRegister(program: Command, shell: Shell): void {
 
 /** Texts that are carried from one machine to another. */
 function registerTexts(group: Command, shell: Shell): void {
-  const claimCommand = group
-    .command('claim')
+  const claimCommand = subcommand(group, 'claim')
     .description('Print this server\'s word that it belongs to an owner, for "register --server-claim" on another machine')
     .argument('<owner>', "the owner's id")
     .addOption(lifetimeOption('30d'))
@@ -165,8 +181,7 @@ function registerTexts(group: Command, shell: Shell): void {
     async (owner: string, _flags: unknown, command: Command) =>
       await runWith(shell, command, async (context, flags) => await claim(context, owner, flags))
   )
-  const delegateCommand = group
-    .command('delegate')
+  const delegateCommand = subcommand(group, 'delegate')
     .description('Print a client key\'s word that a peer may make requests under it, for "register use" there')
     .argument('<peer>', 'the id of the peer that may')
     .addOption(clientKeyOption())
@@ -177,8 +192,7 @@ function registerTexts(group: Command, shell: Shell): void {
     async (peer: string, _flags: unknown, command: Command) =>
       await runWith(shell, command, async (context, flags) => await delegate(context, peer, flags))
   )
-  const useCommand = group
-    .command('use')
+  const useCommand = subcommand(group, 'use')
     .description("Make this node's requests under the client key that gave a delegation")
     .argument('[file]', 'the delegation; "-" for standard input')
     .option('--none', "make them under the node's own identity again")
