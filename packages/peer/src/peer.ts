@@ -119,6 +119,8 @@ export class ShardswapPeer implements IntroducedPeer {
         onConnected: (peer, supportsHave) => this.#onConnected(peer, supportsHave),
         onDisconnected: (peer) => this.#onDisconnected(peer),
         onBytes: (peer, bytes) => this.#fetcher.receiveBytes(peer, bytes),
+        mayTake: (peer) => this.#server?.mayTake(peer),
+        onTalk: (peer, ms) => this.#server?.took(peer, ms),
         onMessage: (peer, message, bytes) => this.#onMessage(peer, message, bytes),
         standingAt: (peer) => this.#fetcher.standingAt(peer),
         isWanting: () => this.#fetcher.wantlist().length > 0

@@ -4,6 +4,7 @@
  * into a message. No store, stream, clock or timer.
  */
 export { Engine, type Sending, type ServeGauges } from './engine.ts'
+export { Intake, type IntakeLimits } from './intake.ts'
 export type { Ledger } from './ledger.ts'
 export { defaultServeLimits, sendTimeoutMs, verifyServeLimits, type ServeLimits } from './limits.ts'
 export type * from './types.ts'

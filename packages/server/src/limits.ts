@@ -1,7 +1,8 @@
 import { assert, InvalidParametersError, messageBytesMax, wantsPerPeerMax } from '@shardswap/interface'
+import type { IntakeLimits } from './intake.ts'
 
 /** Limits of serving: names, units, defaults and their reasons. Each has a line in docs/limits.md. */
-export interface ServeLimits {
+export interface ServeLimits extends IntakeLimits {
   /** Wants kept for one peer. */
   readonly wantsPerPeerMax: number
   /** The same over all peers; where that is reached, who has most gives way. */
@@ -50,6 +51,8 @@ export interface ServeLimits {
   readonly lookupBatchMax: number
   /** Such batches at a time. */
   readonly lookupBatchesMax: number
+  /** The same while blocks are read. */
+  readonly lookupBatchesBesideReadsMax: number
   /** Blocks being read from the store at a time. */
   readonly readsMax: number
   /** Peers of whom something is remembered. */
@@ -70,6 +73,8 @@ export interface ServeLimits {
 }
 
 export const defaultServeLimits: ServeLimits = {
+  talkMsPerSMax: 100,
+  talkAheadMsMax: 10,
   wantsPerPeerMax,
   wantsMax: 262_144,
   haveReplaceBytesMax: 1024,
@@ -94,6 +99,7 @@ export const defaultServeLimits: ServeLimits = {
   lookupsMax: 65_536,
   lookupBatchMax: 32,
   lookupBatchesMax: 8,
+  lookupBatchesBesideReadsMax: 1,
   readsMax: 128,
   ledgersMax: 4096,
   sendTriesMax: 3,

@@ -14,6 +14,10 @@ export interface NetworkEvents {
   onConnected(peer: PeerKey, supportsHave: boolean): void
   onDisconnected(peer: PeerKey): void
   onBytes(peer: PeerKey, bytes: number): void
+  /** A promise where the peer's next message has to wait, undecoded, and who asks again after it. */
+  mayTake(peer: PeerKey): Promise<void> | undefined
+  /** To decode what is no block in a message of the peer's took so long. */
+  onTalk(peer: PeerKey, ms: number): void
   /** A message of so many bytes. A promise holds back the reading of the stream that it came on. */
   onMessage(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined
   standingAt(peer: PeerKey): Standing[]
@@ -27,6 +31,8 @@ interface RemotePeer {
   readonly link: PeerLink
   readonly readers: Set<FrameReader>
   supportsHave: boolean
+  /** Bytes of messages that wait to be decoded. */
+  waitingBytes: number
   /** The connection that our stream is on. */
   outbound: Connection | undefined
 }
@@ -189,7 +195,7 @@ export class Network {
       },
       this.#limits
     )
-    const peer: RemotePeer = { key, id, link, readers: new Set(), supportsHave: have, outbound: undefined }
+    const peer: RemotePeer = { key, id, link, readers: new Set(), supportsHave: have, waitingBytes: 0, outbound: undefined }
     this.#peers.set(key, peer)
     this.#redials.found(key)
     this.#log('peer %p speaks Bitswap, %s HAVE', id, have ? 'with' : 'without')
@@ -274,7 +280,7 @@ export class Network {
         this.#events.onBytes(key, bytes)
         this.#boundPartials(peer, reader)
       },
-      onFrame: (frame) => this.#onFrame(key, frame),
+      onFrame: (frame) => this.#onFrame(peer, frame),
       onEnd: (error) => {
         peer.readers.delete(reader)
         if (error !== undefined) this.#log.trace('a stream of %s ended - %e', key, error)
@@ -285,14 +291,30 @@ export class Network {
     peer.link.warm()
   }
 
-  #onFrame(key: PeerKey, frame: Uint8Array): Promise<void> | undefined {
-    if (!this.#peers.has(key)) return undefined
-    return this.#events.onMessage(key, decodeMessage(frame), frame.byteLength)
+  #onFrame(peer: RemotePeer, frame: Uint8Array): Promise<void> | undefined {
+    const { key } = peer
+    if (this.#peers.get(key) !== peer) return undefined
+    const turn = this.#events.mayTake(key)
+    if (turn === undefined) return this.#take(key, frame)
+    peer.waitingBytes += frame.byteLength
+    return turn.then(async () => {
+      peer.waitingBytes -= frame.byteLength
+      await this.#onFrame(peer, frame)
+    })
+  }
+
+  #take(key: PeerKey, frame: Uint8Array): Promise<void> | undefined {
+    const startMs = this.#nowMs()
+    const message = decodeMessage(frame)
+    let talkBytes = frame.byteLength
+    for (const { data } of message.blocks) talkBytes -= data.byteLength
+    this.#events.onTalk(key, ((this.#nowMs() - startMs) * talkBytes) / Math.max(1, frame.byteLength))
+    return this.#events.onMessage(key, message, frame.byteLength)
   }
 
   /** Incomplete messages of one peer, and of all, stay under their limits: the stream that adds to the greatest goes. */
   #boundPartials(peer: RemotePeer, reader: FrameReader): void {
-    if (reader.partialBytes === 0) return
+    if (reader.partialBytes === 0 && peer.waitingBytes === 0) return
     if (partialBytes(peer) > this.#limits.partialBytesPerPeerMax) {
       reader.reset(new Error(`incomplete messages exceed ${this.#limits.partialBytesPerPeerMax} bytes for this peer`))
     }
@@ -328,7 +350,7 @@ function isUsable(connection: Connection): boolean {
 }
 
 function partialBytes(peer: RemotePeer): number {
-  let sum = 0
+  let sum = peer.waitingBytes
   for (const reader of peer.readers) sum += reader.partialBytes
   return sum
 }

@@ -4,6 +4,7 @@ import { Engine, sendTimeoutMs, verifyServeLimits } from '@shardswap/server'
 import type { Admission, AdmissionReason, Envelope, Ledger, Sending, ServeGauges, ServeLimits, Want } from '@shardswap/server'
 import type { Logger } from '@libp2p/interface'
 import type { LedgerStat, ServeStat } from '../types.ts'
+import { IntakeGate } from './intake-gate.ts'
 import type { LocalBlocks, ServerLinks } from './types.ts'
 
 /** What a server needs from around it. */
@@ -39,6 +40,7 @@ export class Server {
   readonly #ports: ServerPorts
   readonly #limits: ServeLimits
   readonly #engine: Engine
+  readonly #intake: IntakeGate
   readonly #sends = new Map<PeerKey, { readonly abort: AbortController; done: Promise<void> }>()
   readonly #retries = new Map<PeerKey, ReturnType<typeof setTimeout>>()
   /** Peers that are being told that we are busy. */
@@ -57,6 +59,7 @@ export class Server {
     this.#ports = ports
     this.#limits = verifyServeLimits(limits)
     this.#engine = new Engine(this.#limits, admission)
+    this.#intake = new IntakeGate(this.#limits, () => ports.nowMs())
   }
 
   /** A connection to the peer stands; also the sign that sends to it may be tried again. */
@@ -69,10 +72,21 @@ export class Server {
   /** The last connection to the peer is gone: its wants are forgotten. */
   peerDisconnected(peer: PeerKey): void {
     this.#engine.disconnected(peer)
+    this.#intake.left(peer)
     this.#cancelRetry(peer)
     this.#sends.get(peer)?.abort.abort()
     this.#letGo()
     this.#pump()
+  }
+
+  /** A message of the peer's was read; `talkMs` of that for what is no block. */
+  took(peer: PeerKey, talkMs: number): void {
+    this.#intake.took(peer, talkMs)
+  }
+
+  /** A promise where the peer has said more than its share: its next message has to wait for it, unread. */
+  mayTake(peer: PeerKey): Promise<void> | undefined {
+    return this.#intake.wait(peer)
   }
 
   /**
@@ -128,6 +142,7 @@ export class Server {
   /** Gives up what is not written and forgets everybody. Resolves once no send is running. */
   async stop(): Promise<void> {
     this.#stopped = true
+    this.#intake.stop()
     this.#engine.clear()
     for (const peer of Array.from(this.#retries.keys())) this.#cancelRetry(peer)
     const sends = Array.from(this.#sends.values())
@@ -138,7 +153,8 @@ export class Server {
 
   /** Asks the store for sizes, a few batches at a time. */
   #lookUp(): void {
-    while (this.#lookups < this.#limits.lookupBatchesMax) {
+    // While blocks are read the store's threads are theirs: else who asks for much delays what others are sent.
+    while (this.#lookups < (this.#readers > 0 ? this.#limits.lookupBatchesBesideReadsMax : this.#limits.lookupBatchesMax)) {
       const wants = this.#engine.takeLookups()
       if (wants.length === 0) return
       const sizes = wants.map((want) => this.#size(want))
