@@ -251,8 +251,10 @@ export class ShardswapPeer implements IntroducedPeer {
     const target = isMultiaddr(addr) ? addr : multiaddr(addr)
     const connection = await this.libp2p.dial(target, options?.signal === undefined ? {} : { signal: options.signal })
     await this.#network.identified(connection, options?.signal)
-    // Whoever connects on purpose is going to ask.
-    this.#network.link(peerKey(connection.remotePeer))?.warm()
+    const peer = peerKey(connection.remotePeer)
+    // Whoever connects on purpose is going to ask, and not as a stranger.
+    this.#network.link(peer)?.warm()
+    await this.#admission.known(peer)
     return connection.remotePeer
   }
 

@@ -217,7 +217,7 @@ export interface Peer extends BlockSource, Registering {
   /** Tells the peers who want it that a block, stored by other means, is here. */
   notify(cid: CID): void
   has(cid: CID): Promise<boolean>
-  /** Dials, and waits until it is known what the peer speaks. */
+  /** Dials, and waits until it is known what the peer speaks; where we are registered, a second at most until it knows that too. */
   connect(addr: Multiaddr | string, options?: AbortOptions): Promise<PeerId>
   connections(): readonly ConnectedPeer[]
   addresses(): readonly string[]

@@ -46,6 +46,8 @@ export interface RegistryShellLimits {
   readonly busyMs: number
   /** For how long a server that says so is believed to be busy, at most. */
   readonly busyMaxMs: number
+  /** How long `connect` waits until the other side knows for whom we ask. */
+  readonly knownTimeoutMs: number
   /** How long a refusal waits for its client to have been told. */
   readonly tellBusyTimeoutMs: number
   /** How often what is known is written to the datastore, where it has changed. */
@@ -74,6 +76,7 @@ export const defaultRegistryShellLimits: RegistryShellLimits = {
   allCheckRefillMs: 10,
   busyMs: 5 * secondMs,
   busyMaxMs: 30 * secondMs,
+  knownTimeoutMs: secondMs,
   tellBusyTimeoutMs: secondMs,
   saveEveryMs: minuteMs
 }

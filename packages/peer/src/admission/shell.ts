@@ -116,6 +116,14 @@ export class AdmissionShell {
     await told
   }
 
+  /** Resolves once a peer that has just come knows for whom we ask, or does not tell so in time. Never rejects. */
+  async known(peer: PeerKey): Promise<void> {
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(late.resolve, this.#ports.records.limits.knownTimeoutMs)
+    await Promise.race([this.#teller.told(peer), late.promise])
+    clearTimeout(timer)
+  }
+
   report(): AdmissionReport {
     const { records, libp2p } = this.#ports
     return admissionReport(records, { refused: this.#refused, peers: libp2p.getPeers().map(peerKey), shown: this.#shown })

@@ -41,6 +41,8 @@ export class Teller {
   readonly #news = new Map<ClientKey, number>()
   #listed: { readonly atMs: number; readonly records: readonly SignedRecord[] } = { atMs: Number.NEGATIVE_INFINITY, records: [] }
   readonly #running = new Set<Promise<void>>()
+  /** Who is being told now. */
+  readonly #telling = new Map<PeerKey, Promise<void>>()
   #isStopped = false
 
   constructor(ports: TellerPorts) {
@@ -77,6 +79,14 @@ export class Teller {
   changed(record: SignedRecord | undefined): void {
     if (record !== undefined) this.learned(record)
     for (const peer of this.#ports.protocol.speakers.keys()) this.met(peer, false)
+  }
+
+  /**
+   * Resolves once a peer that is being told for whom we ask has answered, or will not: until then our requests may be a
+   * stranger's there. At once where nobody stands behind us.
+   */
+  async told(peer: PeerKey): Promise<void> {
+    if (this.#unaware.has(peer) && this.#expected() !== null) await this.#telling.get(peer)
   }
 
   /** Now and then: a few by chance. */
@@ -116,10 +126,17 @@ export class Teller {
 
   async #work(): Promise<void> {
     for (let peer = this.#next(); peer !== undefined; peer = this.#next()) {
-      const answer = await this.#ports.protocol.tell(peer, this.#frame())
-      // What has changed meanwhile is on its way as another frame.
-      if (answer !== undefined && answer.owner === this.#expected() && !this.#isDue(peer)) this.#unaware.delete(peer)
+      const telling = this.#tellNow(peer)
+      this.#telling.set(peer, telling)
+      await telling
+      if (this.#telling.get(peer) === telling) this.#telling.delete(peer)
     }
+  }
+
+  async #tellNow(peer: PeerKey): Promise<void> {
+    const answer = await this.#ports.protocol.tell(peer, this.#frame())
+    // What has changed meanwhile is on its way as another frame.
+    if (answer !== undefined && answer.owner === this.#expected() && !this.#isDue(peer)) this.#unaware.delete(peer)
   }
 
   #next(): PeerKey | undefined {

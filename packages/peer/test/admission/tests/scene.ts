@@ -5,7 +5,7 @@ import { peerKey } from '@shardswap/interface'
 import { clientKey, ownerKey } from '@shardswap/server'
 import { signBinding } from '../../../src/admission/signed-record.ts'
 import type { IntroducedPeer } from '../../../src/admission/tests/node.ts'
-import type { Peer, PeerInit, TestLimits, TestsReport } from '../../../src/index.ts'
+import type { OwnerView, Peer, PeerInit, TestLimits, TestsReport } from '../../../src/index.ts'
 import { until } from '../../support.ts'
 import { concat, type Entry, hex, payload, presences } from '../../wire/bytes.ts'
 import { address, Cast, type TestBlock } from '../../wire/cast.ts'
@@ -110,4 +110,9 @@ export function outcomes(tester: Peer, name?: keyof TestsReport['outcomes']): nu
 
 export async function untilTested(tester: Peer, times: number, name?: keyof TestsReport['outcomes']): Promise<void> {
   await until(`${times} tests were ${name ?? 'made'}`, () => outcomes(tester, name) >= times, 60_000)
+}
+
+/** How a node sees the owner of a server; undefined while nobody asks in its name. */
+export function ownerAt(peer: Peer, server: Peer): OwnerView | undefined {
+  return peer.admission().owners.find(({ owner }) => owner === ownerKey(server.peerId))
 }
