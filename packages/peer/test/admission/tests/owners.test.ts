@@ -22,8 +22,10 @@ async function fetchAll(peer: Peer, all: readonly TestBlock[]): Promise<void> {
 }
 
 it('[I1][I3][I5] who serves is served: a node that was verified is let in where strangers are not, and so are its tests', async () => {
-  const strict = await scene.tester({}, { admission: { mode: 'registered', limits: { freeScoreRequests: 0 } } })
-  const node = await scene.tester()
+  // Visits come faster here than a client may show its key by default.
+  const shellLimits = { framesBurst: 10_000 }
+  const strict = await scene.tester({}, { admission: { mode: 'registered', limits: { freeScoreRequests: 0 }, shellLimits } })
+  const node = await scene.tester({}, { admission: { shellLimits: { knownTimeoutMs: 20_000 } } })
   await strict.connect(address(node))
   await until('they know each other', () => ownerAt(strict, node) !== undefined && ownerAt(node, strict) !== undefined)
   for (const { cid, data } of own) await strict.put(cid, data)
