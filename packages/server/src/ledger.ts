@@ -353,10 +353,10 @@ export class Ledger {
     if (size === undefined || size > this.#limits.blockBytesServedMax) {
       // (2) A block above what a message holds is as good as missing, and said so.
       want.sizeBytes = undefined
-      want.state = 'missing'
+      if (want.sendDontHave) this.#announce({ cid: want.cid, key: want.key, presence: 'dont-have', want })
+      want.rest()
       this.#missing.add(want)
       this.#ports.index.add(want)
-      if (want.sendDontHave) this.#announce({ cid: want.cid, key: want.key, presence: 'dont-have', want })
       return
     }
     if (this.#ports.refuses(this)) {
