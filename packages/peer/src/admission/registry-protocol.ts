@@ -33,7 +33,8 @@ export interface RegistryProtocolPorts {
   readonly nowMs: () => number
   readonly onMet: (peer: PeerKey) => void
   readonly onParted: (peer: PeerKey) => void
-  readonly onFrame: (peer: PeerKey, frame: RegistryFrame) => Promise<RegistryAnswer>
+  /** `isFirst`: of its connection. */
+  readonly onFrame: (peer: PeerKey, frame: RegistryFrame, isFirst: boolean) => Promise<RegistryAnswer>
   readonly onRefused: (why: RegistryRefusal) => void
 }
 
@@ -47,6 +48,10 @@ export class RegistryProtocol {
   /** Frames that are being read or taken, of each peer and of all. */
   readonly #reading = new Map<PeerKey, number>()
   readonly #takes = new Set<Promise<void>>()
+  /** What ends each of them, the oldest first. */
+  readonly #ends = new Set<AbortController>()
+  /** Connections on which something was told. */
+  readonly #heard = new WeakSet<Connection>()
   #handles = false
 
   constructor(ports: RegistryProtocolPorts) {
@@ -94,27 +99,32 @@ export class RegistryProtocol {
 
   readonly #onStream = (stream: Stream, connection: Connection): void => {
     const peer = peerKey(connection.remotePeer)
-    const refusal = this.#begin(peer)
-    if (refusal !== undefined) {
-      this.#ports.onRefused(refusal)
+    const isFirst = !this.#heard.has(connection)
+    if (!this.#begin(peer, isFirst)) {
+      this.#ports.onRefused('too-often')
       stream.abort(new Error('it tells too much'))
       return
     }
-    const taking = this.#take(stream, connection, peer)
+    this.#heard.add(connection)
+    const end = new AbortController()
+    this.#ends.add(end)
+    const taking = this.#take(stream, connection, isFirst, end.signal)
       .catch((error: unknown) => {
         this.#ports.log.trace('%s told nothing that could be taken - %e', peer, error)
         stream.abort(asError(error))
       })
       .finally(() => {
         this.#end(peer)
+        this.#ends.delete(end)
         this.#takes.delete(taking)
       })
     this.#takes.add(taking)
   }
 
-  async #take(stream: Stream, connection: Connection, peer: PeerKey): Promise<void> {
+  async #take(stream: Stream, connection: Connection, isFirst: boolean, end: AbortSignal): Promise<void> {
     const { limits, onFrame, onRefused } = this.#ports
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(limits.exchangeTimeoutMs)])
+    const peer = peerKey(connection.remotePeer)
+    const signal = AbortSignal.any([this.#stopping.signal, end, AbortSignal.timeout(limits.exchangeTimeoutMs)])
     let frame: RegistryFrame
     try {
       frame = decodeRegistryFrame(await readFrame(stream, limits.frameBytesMax, signal), limits)
@@ -125,17 +135,27 @@ export class RegistryProtocol {
     // It speaks the protocol, whatever identify said so far; and it may be gone.
     this.speakers.meet(connection.remotePeer)
     if (!this.speakers.has(peer)) throw new Error('it is not connected any more')
-    await sendFrame(stream, encodeRegistryAnswer(await onFrame(peer, frame)), signal)
+    await sendFrame(stream, encodeRegistryAnswer(await onFrame(peer, frame, isFirst)), signal)
     await ended(stream, signal)
   }
 
-  #begin(peer: PeerKey): RegistryRefusal | undefined {
+  /**
+   * Whether one more frame of the peer is taken. The first one of a connection is within nobody's limits but the peer's own: a
+   * connection costs more than its frame, and whoever comes must not have to wait for what thousands have to tell. Where too
+   * many are being read, the oldest makes room: who tells something is done within a round trip.
+   */
+  #begin(peer: PeerKey, isFirst: boolean): boolean {
     const { limits, nowMs } = this.#ports
     const reading = this.#reading.get(peer) ?? 0
-    if (this.#stopping.signal.aborted || reading >= registryStreamsMax || this.#takes.size >= limits.framesReadMax) return 'too-often'
-    if (!this.#frames.take(peer, nowMs()) || !this.#allFrames.take(everybody, nowMs())) return 'too-often'
+    if (this.#stopping.signal.aborted || reading >= registryStreamsMax || !this.#frames.take(peer, nowMs())) return false
+    if (!isFirst && !this.#allFrames.take(everybody, nowMs())) return false
+    if (this.#ends.size >= limits.framesReadMax) {
+      const [oldest] = this.#ends
+      if (oldest !== undefined) this.#ends.delete(oldest)
+      oldest?.abort(new Error('others have something to tell'))
+    }
     this.#reading.set(peer, reading + 1)
-    return undefined
+    return true
   }
 
   #end(peer: PeerKey): void {

@@ -18,6 +18,8 @@ import type { AdmissionReport, RegistryRefusal } from './types.ts'
 const checkedPeersMax = 4096
 /** Clients that are being told at once that we are busy. */
 const busyTellsMax = 64
+/** In the first frame of a connection so many are looked at whatever others have sent: the peer's own binding and delegation. */
+const firstChecks = 2
 /** What all peers together may have checked is counted under this name. */
 const everybody = peerKey('everybody')
 
@@ -29,6 +31,13 @@ export interface AdmissionShellPorts {
   readonly random: () => number
   /** A server says that it will refuse requests for so long. */
   onBusy(peer: PeerKey, forMs: number): void
+}
+
+/** Whose frame is being taken. */
+interface Source {
+  readonly peer: PeerKey
+  /** Signatures that are looked at whatever others have sent. */
+  free: number
 }
 
 /** Feeds admission: who peers are, by what they show and by the registry, which spreads from peer to peer. */
@@ -58,7 +67,7 @@ export class AdmissionShell {
       nowMs: () => book.nowMs(),
       onMet: (peer) => this.#teller.met(peer, this.#protocol.speakers.connectionTo(peer)?.direction === 'outbound'),
       onParted: (peer) => this.#onParted(peer),
-      onFrame: async (peer, frame) => await this.#onFrame(peer, frame),
+      onFrame: async (peer, frame, isFirst) => await this.#onFrame({ peer, free: isFirst ? firstChecks : 0 }, frame),
       onRefused: (why) => this.#refuse(why)
     })
     this.#shown = new ShownKeys(book)
@@ -141,20 +150,21 @@ export class AdmissionShell {
     this.#busyTold.delete(peer)
   }
 
-  async #onFrame(peer: PeerKey, { records = [], client, delegation, busyMs }: RegistryFrame): Promise<RegistryAnswer> {
+  async #onFrame(source: Source, { records = [], client, delegation, busyMs }: RegistryFrame): Promise<RegistryAnswer> {
     const { limits } = this.#ports.records
+    const { peer } = source
     if (busyMs !== undefined && busyMs > 0) this.#ports.onBusy(peer, Math.min(busyMs, limits.busyMaxMs))
-    for (const bytes of records) await this.#takeRecord(peer, bytes)
-    if (client !== undefined) await this.#takeClient(peer, client, delegation)
+    for (const bytes of records) await this.#takeRecord(source, bytes)
+    if (client !== undefined) await this.#takeClient(source, client, delegation)
     return { owner: this.#shown.of(peer)?.owner ?? null }
   }
 
-  async #takeRecord(peer: PeerKey, bytes: Uint8Array): Promise<void> {
+  async #takeRecord(source: Source, bytes: Uint8Array): Promise<void> {
     const { book } = this.#ports.records
     const record = this.#read(bytes)
     if (record === undefined) return
     const isToCheck = book.check(record) === undefined
-    if (isToCheck && !this.#mayCheck(peer)) return
+    if (isToCheck && !this.#mayCheck(source, 1)) return
     if ((await book.take(record)) === 'taken') this.#teller.learned(record)
     // Signatures are looked at within one turn of the event loop, those of 32 records would take 10 ms.
     if (isToCheck) await nextTurn()
@@ -169,22 +179,30 @@ export class AdmissionShell {
     }
   }
 
-  async #takeClient(peer: PeerKey, client: string, text: string | undefined): Promise<void> {
-    const delegation = text === undefined ? undefined : await this.#delegationIn(peer, text)
+  async #takeClient(source: Source, client: string, text: string | undefined): Promise<void> {
+    const delegation = text === undefined ? undefined : await this.#delegationIn(source, text)
+    const { peer } = source
     // It may have left while we looked.
     if (!this.#isRunning || !this.#protocol.speakers.has(peer)) return
     if (!this.#shown.show(peer, clientKey(client), delegation)) this.#refuse('delegation')
   }
 
-  async #delegationIn(peer: PeerKey, text: string): Promise<SignedDelegation | undefined> {
-    const known = this.#shown.delegationOf(peer, text)
-    if (known !== undefined || !this.#mayCheck(peer)) return known
+  async #delegationIn(source: Source, text: string): Promise<SignedDelegation | undefined> {
+    const known = this.#shown.delegationOf(source.peer, text)
+    if (known !== undefined || !this.#mayCheck(source, 0)) return known
     return await readDelegation(text).catch(() => undefined)
   }
 
-  #mayCheck(peer: PeerKey): boolean {
+  /** Whether one more signature is looked at; of the free ones so many are left to others. */
+  #mayCheck(source: Source, kept: number): boolean {
     const nowMs = this.#ports.records.book.nowMs()
-    if (this.#checks.take(peer, nowMs) && this.#allChecks.take(everybody, nowMs)) return true
+    if (this.#checks.take(source.peer, nowMs)) {
+      if (source.free > kept) {
+        source.free--
+        return true
+      }
+      if (this.#allChecks.take(everybody, nowMs)) return true
+    }
     this.#refuse('too-many')
     return false
   }

@@ -119,7 +119,8 @@ export class Teller {
     if (this.#isStopped) return
     if (isFirst) this.#dueFirst.add(peer)
     else this.#due.add(peer)
-    if (this.#running.size >= tellsAtOnceMax) return
+    // Peers that take nothing hold up no one whom we dialled.
+    if (this.#running.size >= (isFirst ? 2 : 1) * tellsAtOnceMax) return
     const working = this.#work().finally(() => this.#running.delete(working))
     this.#running.add(working)
   }
@@ -140,7 +141,8 @@ export class Teller {
   }
 
   #next(): PeerKey | undefined {
-    const [peer] = this.#dueFirst.size > 0 ? this.#dueFirst : this.#due
+    const isCrowded = this.#running.size > tellsAtOnceMax
+    const [peer] = this.#dueFirst.size > 0 || isCrowded ? this.#dueFirst : this.#due
     if (peer !== undefined) {
       this.#dueFirst.delete(peer)
       this.#due.delete(peer)

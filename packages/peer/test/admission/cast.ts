@@ -82,6 +82,20 @@ export class Raw {
     return await this.tellBytes(connection, encodeRegistryFrame(frame))
   }
 
+  /** Opens so many streams and begins a frame on each; it never ends. */
+  async hang(connection: Connection, streams: number): Promise<void> {
+    const signal = AbortSignal.timeout(20_000)
+    for (let stream = 0; stream < streams; stream++) {
+      const opened = await connection.newStream(registryProtocol, { signal, maxOutboundStreams: 1024 }).catch(() => undefined)
+      if (opened?.status === 'open') opened.send(Uint8Array.of(0x80, 0x10, 1, 2, 3))
+    }
+  }
+
+  /** Takes frames from now on, and answers none. */
+  async ignore(): Promise<void> {
+    await this.libp2p.handle(registryProtocol, () => undefined)
+  }
+
   async tellBytes(connection: Connection, bytes: Uint8Array): Promise<RegistryAnswer> {
     const signal = AbortSignal.timeout(20_000)
     const stream = await connection.newStream(registryProtocol, { signal, maxOutboundStreams: 1024 })

@@ -6,7 +6,6 @@ import { clientKey } from '@shardswap/server'
 import { afterEach, describe, expect, it } from 'vitest'
 import { signDelegation } from '../../src/admission/claim.ts'
 import { sealEnvelope } from '../../src/admission/envelope.ts'
-import { registryProtocol } from '../../src/admission/registry-protocol.ts'
 import { signRevocation, type SignedRecord } from '../../src/admission/signed-record.ts'
 import { rawBlock, until } from '../support.ts'
 import { bindingOf, Cast, connect, dayMs, seenBy } from './cast.ts'
@@ -164,11 +163,7 @@ describe('frames of a hostile peer', () => {
     const server = await cast.ours({ admission: { shellLimits: { exchangeTimeoutMs: 300 } } })
     const attacker = await cast.raw()
     const connection = await attacker.dial(server.peer)
-    const signal = AbortSignal.timeout(20_000)
-    for (let stream = 0; stream < 12; stream++) {
-      const opened = await connection.newStream(registryProtocol, { signal, maxOutboundStreams: 1024 }).catch(() => undefined)
-      if (opened?.status === 'open') opened.send(Uint8Array.of(0x80, 0x10, 1, 2, 3))
-    }
+    await attacker.hang(connection, 12)
     expect(server.peer.gauges().registryFrames).toBeLessThanOrEqual(4)
     await until('all are given up', () => server.peer.gauges().registryFrames === 0)
     expect(server.peer.admission().registry.refused.frame).toBeGreaterThan(0)

@@ -1,0 +1,76 @@
+import { generateKeyPair } from '@libp2p/crypto/keys'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Peer, RegistryShellLimits } from '../../src/index.ts'
+import { until } from '../support.ts'
+import { bindingOf, Cast, connect, type Raw, seenBy } from './cast.ts'
+
+const cast = new Cast()
+afterEach(async () => await cast.stop())
+
+/** Nothing is refilled while a test runs. */
+const never = 10 * 60_000
+
+/** A server with such limits, and somebody honest who has registered and is not connected yet. */
+async function scene(shellLimits: Partial<RegistryShellLimits>): Promise<{ readonly server: Peer; readonly welcome: () => Promise<void> }> {
+  const [server, honest] = [await cast.ours({ admission: { shellLimits } }), await cast.ours()]
+  await honest.peer.register()
+  const welcome = async (): Promise<void> => {
+    await connect(honest.peer, server.peer)
+    await until('the honest client is known', () => seenBy(server.peer, honest)?.owner === honest.id)
+  }
+  return { server: server.peer, welcome }
+}
+
+async function manyRecords(count: number): Promise<Uint8Array[]> {
+  return await Promise.all(Array.from({ length: count }, async () => (await bindingOf(await generateKeyPair('Ed25519'))).bytes))
+}
+
+async function raws(count: number): Promise<Raw[]> {
+  return await Promise.all(Array.from({ length: count }, async () => await cast.raw()))
+}
+
+describe('[I3][I16] whoever comes is known with the first frame', () => {
+  it('when others have used up all frames that are taken', async () => {
+    const { server, welcome } = await scene({ framesBurst: 100, allFramesBurst: 10, allFrameRefillMs: never })
+    let told = 0
+    for (const attacker of await raws(3)) {
+      const connection = await attacker.dial(server)
+      for (let frame = 0; frame < 20; frame++) {
+        const answer = await attacker.tell(connection, {}).catch(() => undefined)
+        if (answer !== undefined) told++
+      }
+    }
+    // Each has the first of its connection for itself.
+    expect(told).toBe(10 + 3)
+    expect(server.admission().registry.refused).toEqual({ 'too-often': 60 - 13 })
+    await welcome()
+  })
+
+  it('when others have used up all signatures that are looked at', async () => {
+    const { server, welcome } = await scene({ allChecksBurst: 10, allCheckRefillMs: never })
+    for (const attacker of await raws(3)) await attacker.tell(await attacker.dial(server), { records: await manyRecords(20) })
+    expect(server.admission().registry).toMatchObject({ outcomes: { taken: 10 + 3 }, refused: { 'too-many': 60 - 13 } })
+    await welcome()
+  })
+
+  it('when others are telling something without end: the oldest makes room', async () => {
+    const { server, welcome } = await scene({ framesReadMax: 8, exchangeTimeoutMs: 60_000 })
+    for (const attacker of await raws(5)) await attacker.hang(await attacker.dial(server), 4)
+    await until('only so many are read', () => server.gauges().registryFrames === 8)
+    expect(server.admission().registry.refused).toEqual({ frame: 20 - 8 })
+    await welcome()
+  })
+})
+
+it('[I3] a server that we dial learns who we are though many others take nothing that we tell them', async () => {
+  const [client, server] = [await cast.ours({ admission: { shellLimits: { exchangeTimeoutMs: 60_000 } } }), await cast.ours()]
+  await client.peer.register()
+  for (const deaf of await raws(70)) {
+    await deaf.ignore()
+    await deaf.dial(client.peer)
+  }
+  await until('all slots are taken', () => client.peer.gauges().registryFrames >= 70)
+  await connect(client.peer, server.peer)
+  await until('the client is known', () => seenBy(server.peer, client)?.owner === client.id)
+  expect(seenBy(server.peer, client)?.decision.action).toBe('admit')
+})
