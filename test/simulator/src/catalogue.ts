@@ -5,6 +5,7 @@ import { delays } from './scenarios/delays.ts'
 import { goBenchmarks } from './scenarios/go-benchmarks.ts'
 import { deadPeer, healthy } from './scenarios/health.ts'
 import { sybilFamily, whitewash } from './scenarios/newcomers.ts'
+import { hog } from './scenarios/hog.ts'
 import { overload } from './scenarios/overload.ts'
 import { shares } from './scenarios/shares.ts'
 import { manySessions, slowAndFast, twentyChildren } from './scenarios/sharing.ts'
@@ -32,6 +33,7 @@ export const scenarios: readonly Scenario[] = [
   tailAtScale,
   ...sybilFamily,
   whitewash,
+  hog,
   overload,
   ...churns,
   ...setups.map(simulated),

@@ -26,6 +26,8 @@ export type Rule =
   | 'gauges'
   /** Invariant 2: every want ends. */
   | 'wants-end'
+  /** Invariant 9: no more requests are open than Cap_max; no lower score is admitted where a higher one is refused. */
+  | 'admission'
   /** Invariant 10: no session starves. */
   | 'fair-turns'
 

@@ -1,3 +1,4 @@
+import type { Admitted } from './checkers/admitted.ts'
 import type { NodeName } from './scenario.ts'
 import type { FetchFigures } from './nodes/figures.ts'
 
@@ -23,6 +24,8 @@ export interface RunResult {
   /** Events that ran. */
   readonly events: number
   readonly messagesLost: number
+  /** What serving nodes admitted, by node, in order. */
+  readonly admitted: ReadonlyMap<string, readonly Admitted[]>
   /** Memory that a connected peer takes, of this machine; NaN where it was not measured. */
   readonly bytesPerPeer: number
 }

@@ -163,7 +163,8 @@ class Run {
       jobs: this.#results,
       fetchers,
       events: world.clock.ran,
-      messagesLost: world.network.messagesLost
+      messagesLost: world.network.messagesLost,
+      admitted: new Map(world.nodes.map((node) => [nodeKey(node.name), node.serving.admission.admitted]))
     }
   }
 

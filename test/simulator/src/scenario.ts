@@ -1,4 +1,5 @@
 import type { Random } from '@shardswap/interface'
+import type { AdmissionLimits } from '@shardswap/server'
 import type { Distribution, SeededRandom } from './engine/random.ts'
 import type { Fault } from './nodes/faults.ts'
 import type { Pattern } from './pattern.ts'
@@ -36,10 +37,20 @@ export interface NodeGroup {
   readonly answerMs?: Distribution
   /** Its score at every fetching node, whatever it does. */
   readonly score?: number
+  /** Whose clients these are: they ask in the name of that owner. In nobody's where this is left out. */
+  readonly owner?: string | ((place: number) => string)
   /** Not there until an event says so. */
   readonly isAway?: boolean
   /** Known to routing only: nobody is connected to it when the run begins. */
   readonly isUnconnected?: boolean
+}
+
+/** What every serving node knows of owners when the run begins, and how it admits. */
+export interface AdmissionPlan {
+  /** In place of the defaults. */
+  readonly limits?: Partial<AdmissionLimits>
+  /** Who has registered how many servers, and what came of the tests of each: verified answers, and none. */
+  readonly owners: readonly { readonly owner: string; readonly servers: number; readonly received: number; readonly lost: number }[]
 }
 
 /** One direction between two nodes; each number is drawn once for each direction. */
@@ -106,6 +117,8 @@ export interface Scenario {
   link(from: string, to: string): LinkPlan
   readonly jobs: readonly Job[] | ((random: SeededRandom) => readonly Job[])
   readonly events?: (random: SeededRandom) => readonly WorldEvent[]
+  /** Nobody has registered a server where this is left out. */
+  readonly admission?: AdmissionPlan
   /** How long routing takes to name who holds a block; it knows nobody where this is left out. */
   readonly routingMs?: number
   /** Message queues of all nodes, where what it is compared with ran in one process. */

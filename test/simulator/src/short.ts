@@ -24,6 +24,7 @@ const commands = [
   'tail-at-scale --policy shardswap,shardswap-no-backups --check --runs 1',
   'sybils --policy shardswap --check --runs 1',
   'whitewash --policy shardswap --check --runs 1',
+  'hog --check --runs 1',
   'overload --policy shardswap,shardswap-no-backups --check --runs 1',
   'churn-10k --check --runs 1'
 ]

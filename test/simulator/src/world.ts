@@ -5,6 +5,7 @@ import { type Message, wireBytes } from './engine/message.ts'
 import { type LinkQuality, VirtualNetwork } from './engine/network.ts'
 import { sample, SeededRandom } from './engine/random.ts'
 import { Trace, traceKinds } from './engine/trace.ts'
+import { admissionFor } from './nodes/admission.ts'
 import { SimulatedNode } from './nodes/node.ts'
 import { nodeKey } from './run-result.ts'
 import type { NodeName, Scenario, WorldEvent } from './scenario.ts'
@@ -176,6 +177,10 @@ export class World {
     }
   }
 
+  #ownerOf({ group, name }: SimulatedNode): string | undefined {
+    return typeof group.owner === 'function' ? group.owner(name[1]) : group.owner
+  }
+
   #numbered(index: number): SimulatedNode {
     return this.nodes[index] as SimulatedNode
   }
@@ -187,6 +192,8 @@ export class World {
       clock: this.clock,
       block: (cid) => this.block(cid),
       random: (key) => this.random.fork(`answers ${key}`),
+      ownerOf: (peer) => this.#ownerOf(this.keyed(peer)),
+      admission: () => admissionFor(this.#scenario.admission),
       send: (from, to, message, written) => this.#send(from, to, message, written)
     })
     this.nodes.push(node)

@@ -27,6 +27,7 @@ describe('targets of scenarios are met, in worlds of a few seconds', () => {
     ['[B24] a hundred sessions share one provider alike', 'many-sessions', 1],
     ['[B10] nothing is asked for twice where all is well', 'healthy', 1],
     ['[P22] new identities get five of a hundred wants at most, however many they are', 'sybils', 1],
+    ['[I1] [I11] [I15] who sends 80 % of the requests and has a tenth of the servers gets hardly more than its tenth', 'hog', 1],
     ['[P22] a new name gives back nothing of what a bad record costs', 'whitewash', 1]
   ])('%s', (_title, name, runs) => {
     expect(missed(name, runs)).toEqual([])

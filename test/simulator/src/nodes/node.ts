@@ -1,4 +1,5 @@
 import { assert, type CID, type PeerKey, type Random } from '@shardswap/interface'
+import type { WatchedAdmission } from '../checkers/admitted.ts'
 import type { SimulatedBlock } from '../engine/block.ts'
 import type { VirtualClock } from '../engine/clock.ts'
 import type { Message } from '../engine/message.ts'
@@ -13,6 +14,10 @@ export interface NodePorts {
   block(cid: CID): SimulatedBlock
   /** A stream of chance for one node's answers. */
   random(node: PeerKey): Random
+  /** In whose name a peer asks, if in anybody's. */
+  ownerOf(peer: PeerKey): string | undefined
+  /** What a node knows of owners. */
+  admission(): WatchedAdmission
   /** Hands a message to the network; its connection stands. */
   send(from: SimulatedNode, to: PeerKey, message: Message, written?: (ok: boolean) => void): void
 }
@@ -48,6 +53,8 @@ export class SimulatedNode {
     this.serving = new Serving({
       clock: ports.clock,
       storeDelayMs: group.storeDelayMs ?? 0,
+      admission: ports.admission(),
+      ownerOf: (peer) => ports.ownerOf(peer),
       find: (cid) => {
         const block = ports.block(cid)
         return this.store.has(block.index) ? block : undefined

@@ -1,13 +1,15 @@
 import type { CID, PeerKey } from '@shardswap/interface'
 import {
-  Admission,
-  defaultAdmissionLimits,
+  clientKey,
   defaultServeLimits,
   Engine,
   type Envelope,
+  ownerKey,
+  type Sending,
   type ServeGauges,
   type Want
 } from '@shardswap/server'
+import type { WatchedAdmission } from '../checkers/admitted.ts'
 import type { SimulatedBlock } from '../engine/block.ts'
 import type { VirtualClock } from '../engine/clock.ts'
 import type { Message } from '../engine/message.ts'
@@ -17,6 +19,9 @@ export interface ServingPorts {
   readonly clock: VirtualClock
   /** Milliseconds of each look-up and each read of the store; many run at once. */
   readonly storeDelayMs: number
+  readonly admission: WatchedAdmission
+  /** In whose name a peer asks; undefined: in nobody's but its own. */
+  ownerOf(peer: PeerKey): string | undefined
   /** The block, where it is in this node's store. */
   find(cid: CID): SimulatedBlock | undefined
   block(cid: CID): SimulatedBlock
@@ -32,19 +37,26 @@ interface Reading {
 /** The production serving engine, with the virtual store and network where the peer has its own. */
 export class Serving {
   readonly #ports: ServingPorts
-  readonly #engine = new Engine(defaultServeLimits, new Admission({ mode: 'open', limits: defaultAdmissionLimits, wallMs: 0, nowMs: 0 }))
+  readonly #engine: Engine
   readonly #known = new Set<PeerKey>()
   readonly #reading: Reading[] = []
+  /** How the sends end that are under way. */
+  readonly #sends = new Map<PeerKey, (ok: boolean) => void>()
   #readers = 0
   #lookups = 0
   #isPumpPlanned = false
 
   constructor(ports: ServingPorts) {
     this.#ports = ports
+    this.#engine = new Engine(defaultServeLimits, ports.admission)
   }
 
-  gauges(): ServeGauges {
-    return this.#engine.gauges()
+  gauges(): ServeGauges & { readonly openRequests: number } {
+    return { ...this.#engine.gauges(), openRequests: this.admission.open }
+  }
+
+  get admission(): WatchedAdmission {
+    return this.#ports.admission
   }
 
   /** A message with a wantlist. The engine hears of a peer when it first asks: most connected peers never do. */
@@ -52,6 +64,9 @@ export class Serving {
     if (!this.#known.has(peer)) {
       this.#known.add(peer)
       this.#engine.connected(peer)
+      const owner = this.#ports.ownerOf(peer)
+      // It has shown its binding when it connected.
+      if (owner !== undefined) this.admission.identified(peer, clientKey(peer), ownerKey(owner), this.#ports.clock.nowMs())
     }
     this.#engine.message(peer, message, this.#ports.clock.nowMs())
     this.#lookUp()
@@ -61,6 +76,7 @@ export class Serving {
   disconnect(peer: PeerKey): void {
     if (!this.#known.delete(peer)) return
     this.#engine.disconnected(peer)
+    this.admission.left(peer)
     this.#pump()
   }
 
@@ -105,10 +121,11 @@ export class Serving {
         continue
       }
       const envelope = this.#engine.nextEnvelope(this.#ports.clock.nowMs(), canRead)
-      if (envelope === undefined) return
+      if (envelope === undefined) break
       if (envelope.ready) this.#flush(envelope.ledger.peer)
       else this.#reading.push({ envelope, next: 0, left: envelope.wants.length })
     }
+    this.admission.check()
   }
 
   #read(reading: Reading): void {
@@ -144,8 +161,23 @@ export class Serving {
       presences: presences.map(({ cid, presence }) => ({ block: this.#ports.block(cid), presence })),
       pendingBytes
     }
-    this.#ports.send(peer, message, (ok) => {
-      const retryMs = this.#engine.sent(sending.envelope, ok, clock.nowMs())
+    this.#send(peer, message, sending)
+  }
+
+  /** A send ends when all is written, when its connection goes, or when the engine gives it up. */
+  #send(peer: PeerKey, message: Message, { envelope }: Sending): void {
+    const { clock } = this.#ports
+    const late = clock.in(defaultServeLimits.sendSlowMs, () => {
+      for (const slow of this.#engine.late(envelope, clock.nowMs())) this.#sends.get(slow)?.(false)
+      this.#pump()
+    })
+    let isOver = false
+    const end = (ok: boolean): void => {
+      if (isOver) return
+      isOver = true
+      late.cancel()
+      this.#sends.delete(peer)
+      const retryMs = this.#engine.sent(envelope, ok, clock.nowMs())
       if (retryMs !== undefined) {
         clock.in(retryMs, () => {
           this.#engine.rearm(peer)
@@ -154,7 +186,9 @@ export class Serving {
       }
       this.#flush(peer)
       this.#pump()
-    })
+    }
+    this.#sends.set(peer, end)
+    this.#ports.send(peer, message, end)
   }
 
   /** A store without delay answers at once: an event each would only make runs longer. */
