@@ -1,4 +1,4 @@
-import { assert, type BlockKey, type CID, type PeerKey, peerKey } from '@shardswap/interface'
+import { assert, type BlockKey, blockKey, type CID, type PeerKey, peerKey } from '@shardswap/interface'
 import { type SimulatedBlock, makeBlocks } from './engine/block.ts'
 import { VirtualClock } from './engine/clock.ts'
 import { type Message, wireBytes } from './engine/message.ts'
@@ -62,7 +62,8 @@ export class World {
   }
 
   block(cid: CID): SimulatedBlock {
-    const block = this.#byCid.get(cid)
+    // A server makes the CID of a want that stood there anew: then it is equal, and not the same.
+    const block = this.#byCid.get(cid) ?? this.#byBlockKey.get(blockKey(cid))
     assert(block !== undefined, 'a block of this world')
     return block
   }
