@@ -5,8 +5,10 @@ import type { TestLimits } from './testing-limits.ts'
 export type TestOutcome =
   /** It came, within its time, and its bytes are what the CID says. */
   | 'verified'
-  /** DONT_HAVE of what the server had said that it has. A refusal looks the same. */
+  /** DONT_HAVE of what the server had said that it has. */
   | 'denied'
+  /** The same from a server that said that it is busy, and stayed so for the whole visit. */
+  | 'refused'
   /** Nothing came in time. */
   | 'silent'
   /** Bytes came that are another block's, or none's, and nothing that was asked for. */

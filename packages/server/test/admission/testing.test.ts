@@ -136,7 +136,7 @@ it('[I5] what a server denied is not asked for again; what was not sent to it is
 
 it('[I7] only a verified block is received; what was our own doing counts for nothing', () => {
   expect(isReceived('verified')).toBe(true)
-  for (const outcome of ['denied', 'silent', 'wrong', 'left', 'unreachable'] as const) expect(isReceived(outcome)).toBe(false)
+  for (const outcome of ['denied', 'refused', 'silent', 'wrong', 'left', 'unreachable'] as const) expect(isReceived(outcome)).toBe(false)
   expect(isReceived('void')).toBeUndefined()
 })
 

@@ -27,20 +27,17 @@ export class TestIdentities {
     return this.#name
   }
 
-  /** The present one. Rejects where it could not be bound; the next call tries again, with another. */
+  /** The present one, or another where that is due. Rejects where it could not be bound; the next call tries again. */
   async current(): Promise<TestIdentity> {
     const nowMs = this.#ports.nowMs()
-    if (this.#current === undefined || this.#term.isOver(nowMs)) {
+    const before = this.#term.isOver(nowMs) ? undefined : this.#current
+    if (before !== undefined && (await isBound(before))) return await before
+    // Somebody else may have asked for one meanwhile.
+    if (this.#current === undefined || this.#current === before || this.#term.isOver(nowMs)) {
       this.#term.begin(nowMs)
       this.#current = this.#make()
     }
-    const current = this.#current
-    try {
-      return await current
-    } catch (error) {
-      if (this.#current === current) this.#current = undefined
-      throw error
-    }
+    return await this.#current
   }
 
   async #make(): Promise<TestIdentity> {
@@ -50,4 +47,11 @@ export class TestIdentities {
     this.#name = peerIdFromPrivateKey(privateKey).toString()
     return identity
   }
+}
+
+async function isBound(identity: Promise<TestIdentity>): Promise<boolean> {
+  return await identity.then(
+    (made) => made.isBound(),
+    () => false
+  )
 }

@@ -1,9 +1,10 @@
 import type { PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
-import type { PeerKey } from '@shardswap/interface'
+import { InvalidParametersError, type PeerKey } from '@shardswap/interface'
 import { clientKey } from '@shardswap/server'
 import type { AdmissionRecords } from '../records.ts'
 import type { SignedRecord } from '../signed-record.ts'
+import type { BindingStat } from '../types.ts'
 
 /** What makes another identity one of our owner's clients: a node of that identity shows it as any client does. */
 export interface Introduction {
@@ -24,16 +25,33 @@ export function introductionMeans({ book }: AdmissionRecords, self: PeerKey): 'b
   return owner === self && server === self ? 'binding' : 'delegation'
 }
 
-/** Binds another identity, or shares our client key with it. Rejects where neither can be. */
+/**
+ * Binds another identity, or shares our client key with it: also where the owner has its part of bindings, as after many
+ * restarts within their term. Rejects where neither can be.
+ */
 export async function introduce(records: AdmissionRecords, self: PeerKey, privateKey: PrivateKey): Promise<Introduction> {
   const { book, own } = records
-  const isBound = introductionMeans(records, self) === 'binding'
   const other = peerIdFromPrivateKey(privateKey)
-  if (isBound) await own.register({ clientKey: privateKey })
+  const isBound = introductionMeans(records, self) === 'binding' && (await isTaken(own.register({ clientKey: privateKey })))
   const delegation = isBound ? undefined : await own.delegate(other)
   const record = book.registry.recordOf(clientKey(isBound ? other : self), book.nowMs())
   if (record === undefined) throw new Error('the client key is bound no longer')
   return { record, delegation }
+}
+
+/** Whether what was said then still holds: it may have been revoked since, or made anew for another owner or term. */
+export function introductionHolds({ book }: AdmissionRecords, { record }: Introduction): boolean {
+  return book.registry.recordOf(record.client, book.nowMs())?.sequence === record.sequence
+}
+
+async function isTaken(binding: Promise<BindingStat>): Promise<boolean> {
+  try {
+    await binding
+    return true
+  } catch (error) {
+    if (error instanceof InvalidParametersError) return false
+    throw error
+  }
 }
 
 /** The other side of it: a node takes in who it is to others. */

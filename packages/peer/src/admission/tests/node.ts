@@ -5,7 +5,7 @@ import { nowMs } from '../../clock.ts'
 import type { PeerRecords } from '../../reliability/peer-records.ts'
 import type { Peer, PeerInit } from '../../types.ts'
 import type { AdmissionRecords } from '../records.ts'
-import { introduce, type Introduction, introductionMeans } from './introduction.ts'
+import { introduce, type Introduction, introductionHolds, introductionMeans } from './introduction.ts'
 import { AvailabilityTests } from './tests.ts'
 
 /** A node that can be told who it is before it starts. */
@@ -59,7 +59,7 @@ export function nodeTests({ init, libp2p, privateKey, log, admission, records, n
       mayIntroduce: () => privateKey !== undefined && introductionMeans(admission, self) !== undefined,
       introduce: async (key) => {
         const introduction = await introduce(admission, self, key)
-        return { start: async () => await start(key, introduction) }
+        return { isBound: () => introductionHolds(admission, introduction), start: async () => await start(key, introduction) }
       },
       counted: (server, isReceived) => admission.book.admission.tested(server, isReceived, nowMs()),
       judged: (server, isReceived) => records.core.tested(server, isReceived, nowMs())

@@ -126,12 +126,11 @@ export class AvailabilityTests {
       const received = isReceived(outcome)
       if (received !== undefined) this.#ports.counted(server, received)
     }
-    // That a peer cannot be reached is known already by its uptime; what was asked in one visit is one observation.
-    const seen = outcomes.filter((outcome) => outcome !== 'void' && outcome !== 'unreachable')
-    if (seen.length > 0)
-      this.#ports.judged(
-        server,
-        seen.every((outcome) => outcome === 'verified')
-      )
+    // That a peer cannot be reached is known already by its uptime, and a refusal for load says nothing of it.
+    const seen = outcomes.filter((outcome) => !['void', 'unreachable', 'refused'].includes(outcome))
+    if (seen.length === 0) return
+    // What was asked in one visit is one observation.
+    const isAll = seen.every((outcome) => outcome === 'verified')
+    this.#ports.judged(server, isAll)
   }
 }

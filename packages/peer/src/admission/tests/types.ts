@@ -21,6 +21,8 @@ export interface TestsReport {
 
 /** Under whom tests are made for a while. */
 export interface TestIdentity {
+  /** Whether what binds it still holds. */
+  isBound(): boolean
   /** Starts a node of this identity, as any client's: nothing of ours is in it but what binds it to our owner. */
   start(): Promise<Peer>
 }

@@ -31,10 +31,11 @@ export async function visitServer({ server, cids }: Visit, ports: VisitPorts): P
     const failure = await connect(client, await ports.addressesOf(server), signal)
     if (failure !== undefined) return all(stopping.aborted || !ports.isOnline() ? 'void' : failure)
     const session = client.createSession()
-    const came = await Promise.all(cids.map(async (cid) => await ask(session, cid, signal)))
+    const refusals = new Refusals(client)
+    const came = await Promise.all(cids.map(async (cid) => await ask(session, cid, refusals, signal)))
     // Asked before the node stops, and its connections with it.
     const whyNot = stopping.aborted || !ports.isOnline() ? 'void' : failureOf(client)
-    return came.map((outcome) => outcome ?? whyNot)
+    return came.map((outcome) => (outcome === 'refused' && whyNot === 'void' ? whyNot : (outcome ?? whyNot)))
   } finally {
     clearTimeout(timer)
     await client.stop()
@@ -56,17 +57,39 @@ async function connect(client: Peer, addresses: readonly Multiaddr[], signal: Ab
   }
 }
 
-/** Undefined where it did not come in time. */
-async function ask(session: Session, cid: CID, signal: AbortSignal): Promise<'verified' | 'denied' | undefined> {
+/** Undefined where it did not come in time, and was not denied. */
+async function ask(session: Session, cid: CID, refusals: Refusals, signal: AbortSignal): Promise<TestOutcome | undefined> {
   const denied = new AbortController()
+  let isRefused = false
   const onProgress = ({ type }: { readonly type: string }): void => {
-    if (type === 'dont-have') denied.abort()
+    if (type !== 'dont-have') return
+    // As any client it asks again later.
+    if (refusals.isNew()) isRefused = true
+    else denied.abort()
   }
   try {
     await session.get(cid, { signal: AbortSignal.any([signal, denied.signal]), onProgress })
     return 'verified'
   } catch {
-    return denied.signal.aborted ? 'denied' : undefined
+    if (denied.signal.aborted) return 'denied'
+    return isRefused ? 'refused' : undefined
+  }
+}
+
+/** Tells a DONT_HAVE of a server that said that it is busy from any other: the exchange counts it as a refusal, just before. */
+class Refusals {
+  readonly #client: Peer
+  #seen = 0
+
+  constructor(client: Peer) {
+    this.#client = client
+  }
+
+  isNew(): boolean {
+    const all = this.#client.scores().reduce((sum, { counts }) => sum + counts.refused, 0)
+    const isNew = all > this.#seen
+    this.#seen = all
+    return isNew
   }
 }
 

@@ -72,6 +72,30 @@ it('[I3][I5] where the owner’s key is elsewhere, tests are made under a key th
   expect(outcomes(tester)).toBe(outcomes(tester, 'verified'))
 })
 
+it('[I3][I5] an identity that was revoked makes no tests any more: another does, once we are registered again', async () => {
+  const tester = await scene.tester()
+  await scene.server(all, tester)
+  await fetchAll(tester, all)
+  await untilTested(tester, 2)
+  const first = testsOf(tester).identity
+  const revoked = await tester.unregister()
+  expect(revoked.map(({ client }) => client)).toContain(first)
+  expect(testsOf(tester).state).toBe('unregistered')
+  await until('visits are over', () => tester.gauges().tests === 0)
+  await tester.register()
+  await untilTested(tester, outcomes(tester) + 3)
+  expect(testsOf(tester)).toMatchObject({ state: 'on', identities: 2 })
+  expect(testsOf(tester).identity).not.toBe(first)
+})
+
+it('[I5] where the owner has its part of bindings the node shares its own key with the tests', async () => {
+  const tester = await scene.tester({}, { admission: { registryLimits: { bindingsPerOwnerMax: 1 } } })
+  await scene.server(all, tester)
+  await fetchAll(tester, all)
+  await untilTested(tester, 4, 'verified')
+  expect(tester.admission()).toMatchObject({ registry: { outcomes: { full: 1 } }, tests: { identities: 1 } })
+})
+
 it('[I7] what tests came to is known after a restart', async () => {
   const datastore = new MemoryDatastore()
   const privateKey = await generateKeyPair('Ed25519')
