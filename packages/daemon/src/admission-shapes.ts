@@ -85,6 +85,8 @@ export interface AdmissionShape {
     readonly Servers: number
     readonly Outcomes: AdmissionReport['registry']['outcomes']
     readonly Refused: AdmissionReport['registry']['refused']
+    readonly Speakers: number
+    readonly Frames: number
   }
   readonly Own: OwnRegistrationShape
   /** Left out where no peer runs. */
@@ -106,7 +108,14 @@ export function admissionShape({ isRunning, report, ownersKnown, peersKnown }: N
     Peers: peers.map(peerShape),
     PeersKnown: peersKnown,
     Decisions: decisions,
-    Registry: { Records: registry.records, Servers: registry.servers, Outcomes: registry.outcomes, Refused: registry.refused },
+    Registry: {
+      Records: registry.records,
+      Servers: registry.servers,
+      Outcomes: registry.outcomes,
+      Refused: registry.refused,
+      Speakers: registry.speakers,
+      Frames: registry.frames
+    },
     Own: ownRegistrationShape(own),
     ...(tests === undefined ? {} : { Tests: testsShape(tests) })
   }
@@ -124,7 +133,14 @@ export function admissionOf(shape: AdmissionShape): NodeAdmission {
     owners: shape.Owners.map(ownerOf),
     peers: shape.Peers.map(peerOf),
     decisions: shape.Decisions,
-    registry: { records: Registry.Records, servers: Registry.Servers, outcomes: Registry.Outcomes, refused: Registry.Refused },
+    registry: {
+      records: Registry.Records,
+      servers: Registry.Servers,
+      outcomes: Registry.Outcomes,
+      refused: Registry.Refused,
+      speakers: Registry.Speakers,
+      frames: Registry.Frames
+    },
     own: ownRegistrationOf(shape.Own),
     ...(Tests === undefined ? {} : { tests: testsOf(Tests) })
   }

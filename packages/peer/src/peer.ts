@@ -342,7 +342,6 @@ export class ShardswapPeer implements IntroducedPeer {
       records: fetch.records - (this.#own?.knownPeers ?? 0),
       searches: this.#search.running,
       clientWants: (serve?.wants ?? 0) + (serve?.lookups ?? 0),
-      ...this.#admission.gauges(),
       tests: this.#tests.running,
       clientBytes: (serve?.queuedBytes ?? 0) + (serve?.responseBytes ?? 0)
     }

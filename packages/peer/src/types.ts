@@ -184,10 +184,6 @@ export interface PeerGauges {
   readonly clientWants: number
   /** Bytes of blocks that wait to be sent, or are being sent. */
   readonly clientBytes: number
-  /** Peers that are connected and speak the registry's protocol. */
-  readonly registryPeers: number
-  /** Frames of that protocol that are being read, are on their way, or wait for it. */
-  readonly registryFrames: number
   /** Servers that are being tested, each by a node of its own; nobody waits for that. */
   readonly tests: number
 }

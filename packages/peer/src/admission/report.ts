@@ -6,6 +6,8 @@ import type { AdmissionReport, AdmittedPeer, RegistryRefusal } from './types.ts'
 /** What a node that runs knows beside what it keeps. */
 export interface RunningParts {
   readonly refused: ReadonlyMap<RegistryRefusal, number>
+  readonly speakers: number
+  readonly frames: number
   /** Who is connected. */
   readonly peers: readonly PeerKey[]
   readonly shown: Pick<ShownKeys, 'of'>
@@ -31,7 +33,9 @@ export function admissionReport({ book, own }: AdmissionRecords, running?: Runni
       records: registry.recordsKept,
       servers: registry.size,
       outcomes: Object.fromEntries(registry.outcomes()),
-      refused: Object.fromEntries(running?.refused ?? [])
+      refused: Object.fromEntries(running?.refused ?? []),
+      speakers: running?.speakers ?? 0,
+      frames: running?.frames ?? 0
     },
     own: own.stat(),
     peers: (running?.peers ?? []).map(admitted)

@@ -11,7 +11,6 @@ import { admissionReport } from './report.ts'
 import { ShownKeys } from './shown-keys.ts'
 import { readRecord, type SignedRecord } from './signed-record.ts'
 import { Teller } from './teller.ts'
-import type { PeerGauges } from '../types.ts'
 import type { AdmissionReport, RegistryRefusal } from './types.ts'
 
 /** Peers whose allowance of signatures is remembered. */
@@ -135,13 +134,13 @@ export class AdmissionShell {
 
   report(): AdmissionReport {
     const { records, libp2p } = this.#ports
-    return admissionReport(records, { refused: this.#refused, peers: libp2p.getPeers().map(peerKey), shown: this.#shown })
-  }
-
-  /** What is held beside the registry and admission; 0 once it is stopped. */
-  gauges(): Pick<PeerGauges, 'registryPeers' | 'registryFrames'> {
-    const registryPeers = Math.max(this.#protocol.speakers.size, this.#shown.size, this.#busyTold.size)
-    return { registryPeers, registryFrames: this.#teller.size + this.#protocol.reading }
+    return admissionReport(records, {
+      refused: this.#refused,
+      speakers: Math.max(this.#protocol.speakers.size, this.#shown.size, this.#busyTold.size),
+      frames: this.#teller.size + this.#protocol.reading,
+      peers: libp2p.getPeers().map(peerKey),
+      shown: this.#shown
+    })
   }
 
   #onParted(peer: PeerKey): void {

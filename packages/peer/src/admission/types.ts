@@ -96,6 +96,10 @@ export interface RegistryReport {
   readonly outcomes: Readonly<Partial<Record<RecordOutcome, number>>>
   /** What else came over the registry's protocol and was refused, by its reason. */
   readonly refused: Readonly<Partial<Record<RegistryRefusal, number>>>
+  /** Peers that are connected and speak the registry's protocol. */
+  readonly speakers: number
+  /** Frames of that protocol that are being read, are on their way, or wait for it. */
+  readonly frames: number
 }
 
 /** Why something that came over the registry's protocol was refused, records themselves apart. */

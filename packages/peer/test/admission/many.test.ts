@@ -56,7 +56,7 @@ describe('[I3][I16] whoever comes is known with the first frame', () => {
   it('when others are telling something without end: the oldest makes room', async () => {
     const { server, welcome } = await scene({ framesReadMax: 8, exchangeTimeoutMs: 60_000 })
     for (const attacker of await raws(5)) await attacker.hang(await attacker.dial(server), 4)
-    await until('only so many are read', () => server.gauges().registryFrames === 8)
+    await until('only so many are read', () => server.admission().registry.frames === 8)
     expect(server.admission().registry.refused).toEqual({ frame: 20 - 8 })
     await welcome()
   })
@@ -69,7 +69,7 @@ it('[I3] a server that we dial learns who we are though many others take nothing
     await deaf.ignore()
     await deaf.dial(client.peer)
   }
-  await until('all slots are taken', () => client.peer.gauges().registryFrames >= 70)
+  await until('all slots are taken', () => client.peer.admission().registry.frames >= 70)
   await connect(client.peer, server.peer)
   await until('the client is known', () => seenBy(server.peer, client)?.owner === client.id)
   expect(seenBy(server.peer, client)?.decision.action).toBe('admit')
