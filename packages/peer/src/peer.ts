@@ -11,7 +11,7 @@ import {
   StoppedError,
   TooLargeError
 } from '@shardswap/interface'
-import type { DecodedMessage } from '@shardswap/protocol'
+import type { DecodedMessage, OutgoingMessage } from '@shardswap/protocol'
 import type { Calibration, PeerScore } from '@shardswap/reliability'
 import type { Libp2p, Logger, PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
@@ -149,7 +149,7 @@ export class ShardswapPeer implements IntroducedPeer {
       claimed: (peer, cid) => this.#tests.claimed(peer, cid)
     })
     if (init.serve === false) return
-    const links: ServerLinks = { send: async (peer, message, signal) => (await this.#network.link(peer)?.send(message, signal)) ?? false }
+    const links: ServerLinks = { send: async (peer, message, signal) => await this.#serve(peer, message, signal) }
     const tellBusy = async (peer: PeerKey): Promise<void> => await this.#admission.tellBusy(peer)
     this.#server = new Server({ store: this.#store, links, nowMs, tellBusy, log }, init.serveLimits ?? {}, this.#admission.core)
   }
@@ -372,6 +372,12 @@ export class ShardswapPeer implements IntroducedPeer {
   #onDisconnected(peer: PeerKey): void {
     this.#fetcher.disconnectPeer(peer)
     this.#server?.peerDisconnected(peer)
+  }
+
+  async #serve(peer: PeerKey, message: OutgoingMessage, signal: AbortSignal): Promise<boolean> {
+    const isSent = (await this.#network.link(peer)?.send(message, signal)) ?? false
+    if (isSent) for (const { cid } of message.blocks ?? []) this.#tests.given(peer, cid)
+    return isSent
   }
 
   #onMessage(peer: PeerKey, message: DecodedMessage, bytes: number): Promise<void> | undefined {

@@ -17,12 +17,14 @@ export type TestOutcome =
   | 'left'
   /** It could not be reached, or did not speak Bitswap, although others could be. */
   | 'unreachable'
+  /** It never said that it has the block, which we gave it once, and did not give it: it may have let it go. */
+  | 'unclaimed'
   /** It was our own doing: we stopped, or we ourselves were cut off. Says nothing of the server. */
   | 'void'
 
 /** [I5][I7] Whether an outcome counts as received, as sent and not received (false), or not at all (undefined). */
 export function isReceived(outcome: TestOutcome): boolean | undefined {
-  return outcome === 'void' ? undefined : outcome === 'verified'
+  return outcome === 'void' || outcome === 'unclaimed' ? undefined : outcome === 'verified'
 }
 
 /** A server that is to be tested now, with blocks that it said it has. `ended` must follow. */
@@ -41,7 +43,10 @@ export interface TestScheduleInit {
 
 interface Claim {
   readonly cid: CID
-  readonly atMs: number
+  /** When it said so, showed it or was given the block last. */
+  atMs: number
+  /** It said so itself, or showed it; else we gave it the block. */
+  isSaid: boolean
 }
 
 interface ClaimingServer {
@@ -65,11 +70,14 @@ const hourMs = 60 * 60 * 1000
 /**
  * [I5][I6] Which server is tested when, and with which blocks. Rules, by number where the code applies them:
  * 1. Only what a server itself said that it has, or delivered, is asked for there, and only of late: so DONT_HAVE is no excuse.
+ *    What we gave it is asked for too, so that a node which only serves can prove others; but only an answer counts then, and
+ *    from there on it counts as said.
  * 2. Only registered servers are tested.
  * 3. The time to the next visit has no memory (it is drawn from an exponential distribution, within bounds): that one was just
  *    here, or was not for long, says nothing of when the next comes.
  * 4. Visits over all servers are bounded, in an hour and at the same time. Where more are due, the one overdue the longest is next.
- * 5. What a server denied is not asked for there again: a block that an honest server deleted costs it one test.
+ * 5. What a server denied is not asked for there again: a block that an honest server deleted costs it one test. Nor is what
+ *    it was given and did not give.
  */
 export class TestSchedule {
   readonly #init: TestScheduleInit
@@ -102,19 +110,24 @@ export class TestSchedule {
   }
 
   /**
-   * (1) A server said that it has a block, of which we know from somebody else than it that it exists; or delivered it.
-   * Returns whether `wakeAtMs` may be sooner now.
+   * (1) A server said that it has a block that was wanted here, or delivered it; or, where it did not say so (`isSaid`), we
+   * gave it the block. Returns whether `wakeAtMs` may be sooner now.
    */
-  claimed(server: PeerKey, cid: CID, nowMs: number): boolean {
-    const known = this.#servers.get(server)
-    if (known === undefined && !this.#init.isRegistered(server)) return false
-    const { claims } = known ?? this.#open(server, nowMs)
-    if (known !== undefined) this.#moveToEnd(known, nowMs)
+  claimed(server: PeerKey, cid: CID, nowMs: number, isSaid = true): boolean {
+    const before = this.#servers.get(server)
+    if (before === undefined && !this.#init.isRegistered(server)) return false
+    const { claims } = before ?? this.#open(server, nowMs)
+    if (before !== undefined) this.#moveToEnd(before, nowMs)
     const isFull = claims.length >= this.#limits.claimsPerServerMax
-    // First, as it costs the least: this is asked for every HAVE and every block.
-    if (isFull && this.#init.random.next() >= replaceChance) return false
-    if (claims.some((claim) => claim.cid.equals(cid))) return false
-    const claim = { cid: copyOf(cid), atMs: nowMs }
+    // First, as it costs the least: this is asked for every HAVE and every block. What we gave replaces nothing.
+    if (isFull && (!isSaid || this.#init.random.next() >= replaceChance)) return false
+    const known = claims.find((claim) => claim.cid.equals(cid))
+    if (known !== undefined) {
+      known.isSaid ||= isSaid
+      known.atMs = nowMs
+      return false
+    }
+    const claim = { cid: copyOf(cid), atMs: nowMs, isSaid }
     if (isFull) claims[this.#draw(claims.length)] = claim
     else claims.push(claim)
     return claims.length === 1
@@ -136,18 +149,17 @@ export class TestSchedule {
     }
   }
 
-  /** A visit is over; an outcome for each of its blocks. */
-  ended({ server, cids }: Visit, outcomes: readonly TestOutcome[], nowMs: number): void {
-    assert(outcomes.length === cids.length && this.#visits > 0, 'a visit that began ends once, with an outcome for each block')
+  /** A visit is over; an outcome for each of its blocks. Returns what they count as. */
+  ended({ server, cids }: Visit, seen: readonly TestOutcome[], nowMs: number): readonly TestOutcome[] {
+    assert(seen.length === cids.length && this.#visits > 0, 'a visit that began ends once, with an outcome for each block')
     this.#visits--
-    for (const outcome of outcomes) this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1)
     const known = this.#servers.get(server)
-    if (known === undefined) return
-    // (5)
-    const denied = cids.filter((_, at) => outcomes[at] === 'denied')
-    known.claims = known.claims.filter(({ cid }) => !denied.some((each) => each.equals(cid)))
+    const outcomes = cids.map((cid, at) => settle(known, cid, seen[at] as TestOutcome, nowMs))
+    for (const outcome of outcomes) this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1)
+    if (known === undefined) return outcomes
     known.isVisited = false
     known.dueMs = nowMs + this.#interval(this.#limits.visitEveryMs)
+    return outcomes
   }
 
   /** When `begin` would next find somebody; undefined: not before another claim comes, or a visit ends. */
@@ -175,8 +187,9 @@ export class TestSchedule {
       this.#servers.delete(server.key)
       return []
     }
-    const wants = Math.min(server.claims.length, 1 + this.#draw(this.#limits.wantsPerVisitMax))
-    const left = [...server.claims]
+    const said = server.claims.filter(({ isSaid }) => isSaid)
+    const left = said.length > 0 ? said : [...server.claims]
+    const wants = Math.min(left.length, 1 + this.#draw(this.#limits.wantsPerVisitMax))
     return Array.from({ length: wants }, () => (left.splice(this.#draw(left.length), 1) as [Claim])[0].cid)
   }
 
@@ -231,6 +244,23 @@ export class TestIdentityTerm {
   begin(nowMs: number): void {
     this.#endMs = nowMs + this.#meanMs * exponential(this.#random)
   }
+}
+
+/** What an outcome counts as, and what becomes of the claim. One that is not there any more was as good as said. */
+function settle(server: ClaimingServer | undefined, cid: CID, seen: TestOutcome, nowMs: number): TestOutcome {
+  const claim = server?.claims.find((each) => each.cid.equals(cid))
+  const outcome = claim?.isSaid === false && isReceived(seen) === false ? 'unclaimed' : seen
+  if (claim === undefined) return outcome
+  // (1)
+  if (outcome === 'verified') {
+    claim.isSaid = true
+    claim.atMs = nowMs
+  }
+  // (5)
+  if (server !== undefined && (outcome === 'denied' || outcome === 'unclaimed')) {
+    server.claims = server.claims.filter((each) => each !== claim)
+  }
+  return outcome
 }
 
 /** A link of a node lies within the bytes of that whole block: kept as it is, it would keep them. */

@@ -134,10 +134,52 @@ it('[I5] what a server denied is not asked for again; what was not sent to it is
   expect(new Set(scene.visits.slice(2).map(({ visit }) => String(visit.cids[0])))).toEqual(new Set([cidOf('c').toString()]))
 })
 
+it('[I5] what was verified of late is asked for on, though nobody says it anew', () => {
+  const scene = new Scene()
+  scene.claim(1, 'a')
+  scene.runUntil(100 * hourMs)
+  expect(scene.visitsOf(1).at(-1)).toBeGreaterThan(97 * hourMs)
+})
+
+it('[I5] what a server was given counts only once it answered, and is asked for only where it said nothing itself', () => {
+  const scene = new Scene({ wantsPerVisitMax: 1 })
+  for (const name of ['x', 'y']) scene.core.claimed(serverOf(1), cidOf(name), 0, false)
+  scene.outcome = 'denied'
+  scene.runUntil(10 * hourMs)
+  expect(scene.core.counts()).toEqual(new Map([['unclaimed', 2]]))
+  expect(scene.core.wakeAtMs()).toBeUndefined()
+  scene.outcome = 'verified'
+  scene.core.claimed(serverOf(1), cidOf('z'), scene.nowMs, false)
+  scene.runUntil(15 * hourMs)
+  const verified = scene.core.counts().get('verified') ?? 0
+  expect(verified).toBeGreaterThan(1)
+  scene.outcome = 'denied'
+  scene.core.claimed(serverOf(1), cidOf('x'), scene.nowMs, false)
+  scene.runUntil(18 * hourMs)
+  expect(scene.visits[2 + verified]?.visit.cids[0]?.equals(cidOf('z'))).toBe(true)
+  // What it showed that it has was denied; what it was given after that it need not have.
+  expect(scene.core.counts()).toEqual(
+    new Map<string, number>([
+      ['unclaimed', 3],
+      ['verified', verified],
+      ['denied', 1]
+    ])
+  )
+})
+
+it('[I5] what a server is given takes no place of what it said', () => {
+  const scene = new Scene({ claimsPerServerMax: 4 })
+  scene.claim(1, 'a', 'b', 'c', 'd')
+  for (let name = 0; name < 1000; name++) scene.core.claimed(serverOf(1), cidOf(name), 0, false)
+  scene.runUntil(20 * hourMs)
+  const said = new Set(['a', 'b', 'c', 'd'].map((name) => cidOf(name).toString()))
+  expect(scene.visits.every(({ visit }) => visit.cids.every((cid) => said.has(cid.toString())))).toBe(true)
+})
+
 it('[I7] only a verified block is received; what was our own doing counts for nothing', () => {
   expect(isReceived('verified')).toBe(true)
   for (const outcome of ['denied', 'refused', 'silent', 'wrong', 'left', 'unreachable'] as const) expect(isReceived(outcome)).toBe(false)
-  expect(isReceived('void')).toBeUndefined()
+  for (const outcome of ['void', 'unclaimed'] as const) expect(isReceived(outcome)).toBeUndefined()
 })
 
 it('[I5] where more servers are due than visits are allowed, they are bounded and each has its turn', () => {
@@ -158,6 +200,7 @@ it('[I5] claims are bounded in servers, in blocks and in age, and the newest few
   for (let server = 0; server < 10; server++) scene.claim(server, server)
   expect(scene.core.servers).toBe(3)
   for (let name = 0; name < 1000; name++) scene.claim(9, `many ${name}`)
+  scene.outcome = 'silent'
   scene.runUntil(23 * hourMs)
   expect(new Set(scene.visits.map(({ visit }) => visit.server))).toEqual(new Set([7, 8, 9].map(serverOf)))
   const recent = new Set(Array.from({ length: 400 }, (_, at) => cidOf(`many ${600 + at}`).toString()))

@@ -52,7 +52,16 @@ export class AvailabilityTests {
 
   /** A peer said that it has a block that we wanted, or delivered it. Called for each: it costs next to nothing. */
   claimed(peer: PeerKey, cid: CID): void {
-    if (!this.#isStarted || !this.#schedule.claimed(peer, cid, this.#ports.nowMs())) return
+    this.#note(peer, cid, true)
+  }
+
+  /** A peer was sent a block by us. Called for each, too. */
+  given(peer: PeerKey, cid: CID): void {
+    this.#note(peer, cid, false)
+  }
+
+  #note(peer: PeerKey, cid: CID, isSaid: boolean): void {
+    if (!this.#isStarted || !this.#schedule.claimed(peer, cid, this.#ports.nowMs(), isSaid)) return
     // While it is connected its addresses are known.
     this.#addresses.of(peer).catch((error: unknown) => this.#ports.log.trace('no addresses of %s yet - %e', peer, error))
     this.#arm()
@@ -116,8 +125,7 @@ export class AvailabilityTests {
     } catch (error) {
       this.#ports.log.error('server %s could not be tested - %e', visit.server, error)
     }
-    this.#schedule.ended(visit, outcomes, this.#ports.nowMs())
-    this.#tell(visit.server, outcomes)
+    this.#tell(visit.server, this.#schedule.ended(visit, outcomes, this.#ports.nowMs()))
   }
 
   #tell(server: PeerKey, outcomes: readonly TestOutcome[]): void {
@@ -127,7 +135,7 @@ export class AvailabilityTests {
       if (received !== undefined) this.#ports.counted(server, received)
     }
     // That a peer cannot be reached is known already by its uptime, and a refusal for load says nothing of it.
-    const seen = outcomes.filter((outcome) => !['void', 'unreachable', 'refused'].includes(outcome))
+    const seen = outcomes.filter((outcome) => !['void', 'unclaimed', 'unreachable', 'refused'].includes(outcome))
     if (seen.length === 0) return
     // What was asked in one visit is one observation.
     const isAll = seen.every((outcome) => outcome === 'verified')

@@ -31,9 +31,14 @@ export class TestScene {
 
   /** A node that is registered, and tests servers in a hurry. */
   async tester(testLimits: Partial<TestLimits> = {}, init: PeerInit = {}): Promise<Peer> {
-    const peer = await this.cast.ours({ ...init, admission: { ...init.admission, testLimits: { ...hasty, ...testLimits } } })
+    const peer = await this.waiting(testLimits, init)
     await peer.register()
     return peer
+  }
+
+  /** The same before it is registered: it remembers who has what, and tests nobody yet. */
+  async waiting(testLimits: Partial<TestLimits> = {}, init: PeerInit = {}): Promise<Peer> {
+    return await this.cast.ours({ ...init, admission: { ...init.admission, testLimits: { ...hasty, ...testLimits } } })
   }
 
   /** A server of ours that is its own owner, and is registered at the tester too. */

@@ -192,7 +192,7 @@ it('[I5] a stop ends visits at once, and they count for nothing', async () => {
 
 it('[I5] a node that was not registered when it heard of a server tests it once it is', async () => {
   const all = blocks(4)
-  const late = await scene.cast.ours({ admission: { testLimits: { visitFirstMs: 1, visitEveryMs: 50, visitsPerHourMax: 36_000 } } })
+  const late = await scene.waiting()
   const server = await scene.server(all, late)
   await fetchAll(late, all)
   expect(testsOf(late)).toMatchObject({ state: 'unregistered', servers: 1 })
