@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ChildControl, startChild } from './child.ts'
+import type { AttackCommands } from './attack/api.ts'
 import type { PeerCommands, PeerOptions } from './peer-api.ts'
 import { startRelay, type RelayProcess } from './start-relay.ts'
 import type { WitnessCommands } from './witness-api.ts'
@@ -48,6 +49,12 @@ export class Cluster {
   async witness(): Promise<WitnessProcess> {
     const title = `witness ${this.#children.length + 1}`
     return await this.#known(await this.keep(startChild<WitnessCommands>(script('witness'), title)))
+  }
+
+  /** Starts a process of hostile peers. */
+  async attackers(): Promise<AttackCommands & ChildControl> {
+    const url = new URL('./attack/process.ts', import.meta.url)
+    return await this.keep(startChild<AttackCommands>(url, `attackers ${this.#children.length + 1}`))
   }
 
   /**

@@ -1,3 +1,4 @@
+export type * from './attack/api.ts'
 export { Cluster, type PeerProcess, type WitnessProcess } from './cluster.ts'
 export * from './content.ts'
 export type * from './peer-api.ts'

@@ -80,4 +80,8 @@ export interface PeerCommands {
   scores(): Promise<readonly PeerScore[]>
   ledger(peer: string): Promise<(Omit<LedgerStat, 'wants'> & { readonly wants: readonly string[] }) | undefined>
   gauges(): Promise<ProcessGauges>
+  /** Samples the process's resident memory from now on, until `memoryPeak`. */
+  watchMemory(): Promise<void>
+  /** The most bytes of resident memory since `watchMemory`. */
+  memoryPeak(): Promise<number>
 }

@@ -53,6 +53,13 @@ function countedByKind(kinds: readonly string[]): Record<string, number> {
   return counts
 }
 
+let peakBytes = 0
+let sampling: NodeJS.Timeout | undefined
+
+function sample(): void {
+  peakBytes = Math.max(peakBytes, process.memoryUsage.rss())
+}
+
 const commands: PeerCommands = {
   id: async () => peer.peerId.toString(),
   addresses: async () => listenedOn,
@@ -92,6 +99,16 @@ const commands: PeerCommands = {
       cpuSeconds: (user + system) / 1e6,
       resources: countedByKind(process.getActiveResourcesInfo())
     }
+  },
+  watchMemory: async () => {
+    peakBytes = 0
+    clearInterval(sampling)
+    sampling = setInterval(sample, 20)
+  },
+  memoryPeak: async () => {
+    sample()
+    clearInterval(sampling)
+    return peakBytes
   }
 }
 
