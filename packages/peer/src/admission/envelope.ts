@@ -1,4 +1,4 @@
-import { MalformedError, messageOf } from '@shardswap/interface'
+import { InvalidParametersError, MalformedError, messageOf } from '@shardswap/interface'
 import type { PrivateKey, Record as SealedRecord } from '@libp2p/interface'
 import { peerIdFromPublicKey } from '@libp2p/peer-id'
 import { RecordEnvelope } from '@libp2p/peer-record'
@@ -27,8 +27,15 @@ export interface ReadEnvelope {
   isSigned(): Promise<boolean>
 }
 
-/** Signs fields: a libp2p envelope with the public key, the JSON and the signature. */
+/** Keys of RSA are long, and whoever makes one decides how long others take to look at its signatures. */
+const keyTypes: ReadonlySet<string> = new Set(['Ed25519', 'secp256k1'])
+
+/**
+ * Signs fields: a libp2p envelope with the public key, the JSON and the signature.
+ * Errors: InvalidParametersError for a key that nobody takes.
+ */
 export async function sealEnvelope(kind: EnvelopeKind, fields: Fields, key: PrivateKey): Promise<Uint8Array> {
+  if (!keyTypes.has(key.type)) throw new InvalidParametersError(`bindings are made with Ed25519 or secp256k1 keys, not ${key.type}`)
   const record: SealedRecord = {
     domain,
     codec: typeOf(kind),
@@ -44,6 +51,7 @@ export function readEnvelope(bytes: Uint8Array): ReadEnvelope {
     const envelope = RecordEnvelope.createFromProtobuf(bytes)
     // Protobuf has many ways to write one thing; ours is one, so that a record has one form and one length.
     if (Buffer.compare(envelope.marshal(), bytes) !== 0) throw new MalformedError('it is written in another way than ours')
+    if (!keyTypes.has(envelope.publicKey.type)) throw new MalformedError(`it is signed with a key of ${envelope.publicKey.type}`)
     const type = new TextDecoder().decode(envelope.payloadType)
     const kind = kinds.find((each) => payloadType(each) === type)
     if (kind === undefined) throw new MalformedError('it holds something else')

@@ -65,9 +65,7 @@ export async function isSignedRecord(record: SignedRecord): Promise<boolean> {
 /** Checks a record's length after it was made. Errors: InvalidParametersError. */
 export function mustFit({ bytes }: SignedRecord, bytesMax: number): void {
   if (bytes.byteLength <= bytesMax) return
-  throw new InvalidParametersError(
-    `the record would have ${bytes.byteLength} bytes, and others take ${bytesMax} at most: use Ed25519 or secp256k1 keys, not RSA`
-  )
+  throw new InvalidParametersError(`the record would have ${bytes.byteLength} bytes, and ${bytesMax} are allowed`)
 }
 
 async function isConsent(consent: ReadEnvelope | undefined, record: SignedRecord & { readonly kind: 'binding' }): Promise<boolean> {

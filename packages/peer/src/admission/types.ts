@@ -42,8 +42,8 @@ export interface BindingStat {
 
 /**
  * Who binds what. With nothing given the node is its own owner: client key, server and owner are its identity, and the
- * binding is renewed while the node runs. All keys must be Ed25519 or secp256k1: records with RSA keys are longer than
- * `bindingBytesMax`.
+ * binding is renewed while the node runs. All keys must be Ed25519 or secp256k1: others take nothing that is
+ * signed with RSA.
  */
 export interface RegisterOptions {
   /** Signs as the owner; the node's identity by default. It is not kept. */

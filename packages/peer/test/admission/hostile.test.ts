@@ -1,6 +1,7 @@
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import type { PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
+import { RecordEnvelope } from '@libp2p/peer-record'
 import { peerKey } from '@shardswap/interface'
 import { clientKey } from '@shardswap/server'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -83,6 +84,19 @@ describe('[I16] records of a hostile peer', () => {
     const connection = await attacker.dial(server.peer)
     expect(await attacker.tell(connection, { records, client: attacker.id })).toEqual({ owner: attacker.id })
     expect(server.peer.admission().registry).toMatchObject({ records: 1, outcomes: { taken: 1 }, refused: { unreadable: 4 } })
+  })
+
+  it('that are signed with RSA are unreadable, whatever else they say', async () => {
+    const [server, attacker] = [await cast.ours(), await cast.raw()]
+    const rsa = await generateKeyPair('RSA', 2048)
+    const self = peerIdFromPrivateKey(rsa).toString()
+    const said = { client: self, server: self, owner: self, expiresMs: Date.now() + dayMs, sequence: 1 }
+    const payload = new TextEncoder().encode(JSON.stringify(said))
+    const codec = new TextEncoder().encode('/shardswap/registry/binding/1')
+    const record = { domain: 'shardswap-registry', codec, marshal: () => payload, equals: () => false }
+    const sealed = (await RecordEnvelope.seal(record, rsa)).marshal()
+    await attacker.tell(await attacker.dial(server.peer), { records: [sealed] })
+    expect(server.peer.admission().registry).toMatchObject({ records: 0, refused: { unreadable: 1 } })
   })
 
   it('by the thousand are looked at no more than it is allowed, and an honest client is known all the same', async () => {

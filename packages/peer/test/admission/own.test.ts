@@ -89,10 +89,13 @@ describe('what a node says of itself in the registry', () => {
     expect(client.shell.admission().registry).toMatchObject({ records: 0, servers: 0 })
   })
 
-  it('[I3] says that RSA keys are too long for a record', async () => {
+  it('[I3] says that RSA keys are not taken', async () => {
     const { shell } = await node()
     const [ownerKey, clientKey] = [await generateKeyPair('RSA', 2048), await generateKeyPair('RSA', 2048)]
-    await expect(shell.register({ ownerKey, clientKey })).rejects.toThrow(/Ed25519 or secp256k1 keys, not RSA/u)
+    for (const keys of [{ ownerKey }, { clientKey }]) {
+      await expect(shell.register(keys)).rejects.toThrow(/Ed25519 or secp256k1 keys, not RSA/u)
+    }
+    await expect(shell.delegate(shell.admission().own.peer, { clientKey })).rejects.toMatchObject({ code: 'ERR_INVALID_PARAMETERS' })
     const [secpOwner, secpClient] = [await generateKeyPair('secp256k1'), await generateKeyPair('secp256k1')]
     expect(await shell.register({ ownerKey: secpOwner, clientKey: secpClient })).toMatchObject({ kind: 'binding' })
   })
