@@ -76,7 +76,7 @@ export const defaultServeLimits: ServeLimits = {
   talkMsPerSMax: 100,
   talkAheadMsMax: 10,
   wantsPerPeerMax,
-  wantsMax: 262_144,
+  wantsMax: 131_072,
   haveReplaceBytesMax: 1024,
   blockBytesServedMax: messageBytesMax - 256,
   envelopeBytesTarget: 512 * 1024,
