@@ -10,6 +10,7 @@ export type Order =
   | { readonly type: 'has'; readonly cid: Uint8Array }
   | { readonly type: 'connect'; readonly address: string }
   | { readonly type: 'stat'; readonly peer?: string }
+  | { readonly type: 'register' }
   /** Its event loop stands still for so long, from the order on. Answered before. */
   | { readonly type: 'hang'; readonly ms: number }
   | { readonly type: 'stop' }

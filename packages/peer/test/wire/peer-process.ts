@@ -36,6 +36,9 @@ async function obey(order: Order): Promise<Report> {
       const wants = order.peer === undefined ? 0 : (peer.ledger(order.peer)?.wants.length ?? 0)
       return { type: 'stat', rssBytes: rss, liveBytes: heapUsed + external, fetch, serve, connectedPeers, wants }
     }
+    case 'register':
+      await peer.register()
+      return { type: 'done' }
     case 'hang':
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, order.ms))
       return { type: 'done' }
