@@ -1,7 +1,7 @@
 import { assert, type PeerKey } from '@shardswap/interface'
 import { Availability, type AvailabilityFigures, type SavedServer } from './availability.ts'
 import type { ClientKey, OwnerKey } from './binding.ts'
-import { acceptedInRow, accepts, faded, ownerScore, ownerWeight } from './formulas.ts'
+import { acceptedInRow, accepts, faded, isBlacklisted, ownerScore, ownerWeight } from './formulas.ts'
 import type { AdmissionLimits } from './limits.ts'
 import { Owners, ServedSum, type Owner } from './owners.ts'
 import type { RegistryChange } from './registry.ts'
@@ -22,9 +22,9 @@ export type AdmissionReason =
   | 'free'
   /** The owner's score is below what is open; who has a higher one is still admitted. */
   | 'low-score'
-  /** Nobody stands behind the client, and the free score is below what is open, or is 0. */
+  /** Nobody stands behind the client, or nobody whose servers were verified, and the free score is below what is open, or is 0. */
   | 'low-free-score'
-  /** The owner's score is 0. */
+  /** The owner's score is 0: its servers were tested often and never answered. */
   | 'blacklisted'
   /** Cap_max requests are open: nobody is admitted. */
   | 'full'
@@ -344,7 +344,8 @@ export class Admission {
     const outcome = this.mode === 'open' ? decisions.wait : decisions.refuse
     if (score > 0 && isFull) return outcome.full
     if (!owner) return outcome['low-free-score']
-    return score > 0 ? outcome['low-score'] : outcome.blacklisted
+    if (score > 0) return outcome['low-score']
+    return owner.isBlacklisted ? outcome.blacklisted : outcome['low-free-score']
   }
 
   /** (3), (4) */
@@ -356,6 +357,7 @@ export class Admission {
     const figures = { ...this.#availability.ofOwner(owner.key, nowMs), ...use, serversTotal: this.#availability.serversTotal(nowMs) }
     owner.weight = ownerWeight(figures, this.#limits)
     owner.score = ownerScore(figures, this.#limits)
+    owner.isBlacklisted = isBlacklisted(figures.tests, this.#limits)
     owner.refresh = this.#refresh
     return owner.score
   }

@@ -96,14 +96,18 @@ export function ownerWeight(counts: UseCounts, { weightMin }: ScoreRules): numbe
   return smoothedWeight(servers > 0 ? counts : { ...counts, servers: 1, serversTotal: serversTotal + 1 }, weightMin)
 }
 
+/** [I12] Whether an owner's servers were tested often, and never answered. */
+export function isBlacklisted({ received, sent }: TestCounts, { blacklistTestsMin }: ScoreRules): boolean {
+  return received === 0 && sent >= blacklistTestsMin
+}
+
 /**
  * [I8][I12] A registered owner's score, finite and not below 0, for all counters. It is 0 for one that was tested often
  * and never answered, since smoothing alone would keep it above. Without a server verified in the last 24 hours it is
  * the free score at most: what nobody has proved gives nothing.
  */
 export function ownerScore(figures: OwnerFigures, rules: ScoreRules): number {
-  const { received, sent } = figures.tests
-  if (received === 0 && sent >= rules.blacklistTestsMin) return 0
+  if (isBlacklisted(figures.tests, rules)) return 0
   const score = admissionScore({ ...figures, weight: ownerWeight(figures, rules) }, rules.openRequestsMax)
   return figures.servers > 0 ? score : Math.min(score, rules.freeScoreRequests)
 }

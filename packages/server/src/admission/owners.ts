@@ -40,6 +40,7 @@ export class Owner {
   turnedAway = 0
   weight = 1
   score = 0
+  isBlacklisted = false
   /** The refresh at which weight and score were taken; they are older ones' while it is another. */
   refresh = -1
 

@@ -111,6 +111,16 @@ describe('what happens to the others', () => {
     expect(scene.ask('good')).toBe('admit: score')
   })
 
+  it('[I12] with a free score of 0 an owner that nobody has verified waits for that, and is not blacklisted', () => {
+    const scene = new Scene({ freeScoreRequests: 0 })
+    scene.enter('new')
+    expect(scene.ask('new')).toBe('wait: low-free-score')
+    scene.test('new', { lost: 24 })
+    expect(scene.ask('new')).toBe('wait: blacklisted')
+    scene.test('new', { received: 1 })
+    expect(scene.ask('new')).toBe('admit: score')
+  })
+
   it('[I14] in the mode off nobody is served', () => {
     const scene = new Scene({}, 'off')
     scene.enter('good', fullTests)
