@@ -1,9 +1,8 @@
 /** Our node and a Kubo that has it as a peering peer, its Bitswap settings untouched. */
-import { startChild } from '@shardswap-test/cluster/child'
-import { startKubo, type KuboNode } from './kubo.ts'
-import type { OurNode, RunningNode } from './node-api.ts'
+import type { AdmissionSettings } from '@shardswap/peer'
 
-type RunningOurNode = OurNode & Pick<RunningNode, 'title' | 'stop'>
+import { startKubo, type KuboNode } from './kubo.ts'
+import { startOurs, type RunningOurNode } from './start-ours.ts'
 
 export interface KuboPair {
   readonly ours: RunningOurNode
@@ -12,8 +11,8 @@ export interface KuboPair {
 }
 
 /** Starts both; Kubo dials ours, and so does ours, so that neither waits for the other. */
-export async function startKuboPair(): Promise<KuboPair> {
-  const ours = await startChild<OurNode>(new URL('./ours-process.ts', import.meta.url), 'ours')
+export async function startKuboPair(admission: AdmissionSettings = {}): Promise<KuboPair> {
+  const ours = await startOurs(admission)
   try {
     const kubo = await startKubo({ peering: await ours.addresses() })
     const stop = async (): Promise<void> => {

@@ -1,4 +1,5 @@
 /** What a test asks of a node, whichever implementation it is. */
+import type { AdmissionReport } from '@shardswap/peer'
 import type { DirectorySpec, FileSpec } from './content.ts'
 
 /** A whole read: how much, its sha256 in hexadecimal, and how long it took. */
@@ -53,6 +54,8 @@ interface BlocksReading {
 export interface OurNode extends BitswapNode {
   /** What came from other peers since the start. */
   fetched(): Promise<{ readonly blocks: number; readonly bytes: number; readonly duplicateBlocks: number }>
+  /** What went to others since the start, and how many decisions of admission had which reason. */
+  served(): Promise<{ readonly blocks: number; readonly decisions: AdmissionReport['decisions'] }>
   /** Asks for many blocks at once. */
   getBlocks(cids: readonly string[]): Promise<BlocksReading>
   /** Stores every block of an archive; gives their number. */

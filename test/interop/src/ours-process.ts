@@ -1,6 +1,6 @@
 /** Our peer in a process of its own, with UnixFS over it. */
 import { cat, importCar, ls, tree } from '@shardswap/content'
-import { createPeer, type Session } from '@shardswap/peer'
+import { type AdmissionSettings, createPeer, type Session } from '@shardswap/peer'
 import { CID } from 'multiformats/cid'
 import { serveCommands } from '@shardswap-test/cluster/child'
 import { digestOfFiles, digestOfNames, sha256Of } from './content.ts'
@@ -9,8 +9,9 @@ import { addDirectory, addFile } from './ours-content.ts'
 import { readingOf, secondsSince } from './reading.ts'
 
 const giveUpMs = Number(process.argv[2] ?? 60_000)
+const admission = JSON.parse(process.argv[3] ?? '{}') as AdmissionSettings
 
-const peer = await createPeer({ listen: ['/ip4/127.0.0.1/tcp/0'], limits: { giveUpMs } })
+const peer = await createPeer({ listen: ['/ip4/127.0.0.1/tcp/0'], limits: { giveUpMs }, admission })
 
 /** Reads in a session of its own, and ends it. */
 async function inSession<T>(read: (session: Session) => Promise<T>): Promise<T> {
@@ -65,6 +66,7 @@ const commands: OurNode = {
     const { blocks, bytes, duplicateBlocks } = peer.stat().fetch
     return { blocks, bytes, duplicateBlocks }
   },
+  served: async () => ({ blocks: peer.stat().serve.blocksSent, decisions: peer.admission().decisions }),
   getBlocks: async (cids) =>
     await inSession(async (session) => {
       const blocks = await Array.fromAsync(session.getMany(cids.map((cid) => CID.parse(cid))))
