@@ -8,8 +8,8 @@ describe.runIf(kuboAvailable(import.meta.filename))('with Kubo', () => {
     fetches: 'Kubo',
     startMs: kuboBuildMs,
     start: async (admission) => {
-      const { ours, kubo, stop } = await startKuboPair(admission)
-      return { ours, client: kubo, stop }
+      const pair = await startKuboPair(admission)
+      return { ours: pair.ours, client: pair.kubo, stop: async () => await pair.stop() }
     }
   })
 })
