@@ -1,4 +1,4 @@
-import type { PeerId, PrivateKey } from '@libp2p/interface'
+import type { Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
 import type {
   AdmissionLimits,
   AdmissionMode,
@@ -22,6 +22,12 @@ export interface AdmissionSettings {
   readonly shellLimits?: Partial<RegistryShellLimits>
   /** Whether registered servers are tested (I5), once the node is registered itself; true by default. */
   readonly tests?: boolean
+  /**
+   * Makes a libp2p node of this identity for a test, not started and with no address to listen on; it is stopped with the test.
+   * Needed where the peer runs on a node of the caller's: how that one reaches others we do not know, and nothing is tested
+   * without it.
+   */
+  readonly testNode?: (privateKey: PrivateKey) => Promise<Libp2p>
   /** Limits of these tests. */
   readonly testLimits?: Partial<TestLimits>
 }

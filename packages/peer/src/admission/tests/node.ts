@@ -7,6 +7,7 @@ import type { Peer, PeerInit } from '../../types.ts'
 import type { AdmissionRecords } from '../records.ts'
 import { introduce, type Introduction, introductionHolds, introductionMeans } from './introduction.ts'
 import { AvailabilityTests } from './tests.ts'
+import type { TestClient } from './types.ts'
 
 /** A node that can be told who it is before it starts. */
 export interface IntroducedPeer extends Peer {
@@ -27,13 +28,13 @@ export interface NodeTestsInit {
 
 /**
  * The tests that a node makes of servers. None where it serves nobody: then it need not know whom to serve first. None either
- * on a libp2p node of the caller's: how that one reaches others, and whether it may, we do not know.
+ * on a libp2p node of the caller's, unless he makes those of the tests too: how his reaches others we do not know.
  * Errors: InvalidParametersError for limits that cannot be.
  */
 export function nodeTests({ init, libp2p, privateKey, log, admission, records, newPeer }: NodeTestsInit): AvailabilityTests {
-  const { serve, admission: { mode, tests, testLimits, ...settings } = {}, limits, reliabilityLimits, logger } = init
+  const { serve, admission: { mode, tests, testLimits, testNode, ...settings } = {}, limits, reliabilityLimits, logger } = init
   const self = peerKey(libp2p.peerId)
-  const isOn = tests !== false && serve !== false && mode !== 'off' && init.libp2p === undefined
+  const isOn = tests !== false && serve !== false && mode !== 'off' && (init.libp2p === undefined || testNode !== undefined)
   // Memory only, and no address: what it learns on a visit ends with it, and nobody can find it.
   const clientInit: PeerInit = {
     listen: [],
@@ -43,11 +44,22 @@ export function nodeTests({ init, libp2p, privateKey, log, admission, records, n
     ...(reliabilityLimits === undefined ? {} : { reliabilityLimits }),
     ...(logger === undefined ? {} : { logger })
   }
-  const start = async (key: PrivateKey, introduction: Introduction): Promise<Peer> => {
-    const peer = await newPeer({ ...clientInit, privateKey: key })
-    await peer.introduced(introduction)
-    await peer.start()
-    return peer
+  const start = async (privateKey: PrivateKey, introduction: Introduction): Promise<TestClient> => {
+    const node = await testNode?.(privateKey)
+    const peer = await newPeer({ ...clientInit, privateKey, ...(node === undefined ? {} : { libp2p: node }) })
+    const stop = async (): Promise<void> => {
+      await peer.stop()
+      await node?.stop()
+    }
+    try {
+      await peer.introduced(introduction)
+      await peer.start()
+      await node?.start()
+    } catch (error) {
+      await stop()
+      throw error
+    }
+    return { peer, stop }
   }
   return new AvailabilityTests(
     {

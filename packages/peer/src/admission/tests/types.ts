@@ -19,12 +19,18 @@ export interface TestsReport {
   readonly identity?: string
 }
 
+/** A node that makes one visit. */
+export interface TestClient {
+  readonly peer: Peer
+  stop(): Promise<void>
+}
+
 /** Under whom tests are made for a while. */
 export interface TestIdentity {
   /** Whether what binds it still holds. */
   isBound(): boolean
   /** Starts a node of this identity, as any client's: nothing of ours is in it but what binds it to our owner. */
-  start(): Promise<Peer>
+  start(): Promise<TestClient>
 }
 
 /** What the tests need of the node. */

@@ -2,10 +2,11 @@ import type { CID, PeerKey } from '@shardswap/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { TestOutcome, Visit } from '@shardswap/server'
 import type { Peer, Session } from '../../types.ts'
+import type { TestClient } from './types.ts'
 
 export interface VisitPorts {
   /** A node of the tests' identity, started. */
-  start(): Promise<Peer>
+  start(): Promise<TestClient>
   addressesOf(server: PeerKey): Promise<readonly Multiaddr[]>
   /** Whether we ourselves are connected to anybody: else that a server is silent says nothing of it. */
   isOnline(): boolean
@@ -28,13 +29,13 @@ export async function visitServer({ server, cids }: Visit, ports: VisitPorts): P
   const signal = AbortSignal.any([stopping, ending.signal])
   const client = await ports.start()
   try {
-    const failure = await connect(client, await ports.addressesOf(server), signal)
+    const failure = await connect(client.peer, await ports.addressesOf(server), signal)
     if (failure !== undefined) return all(stopping.aborted || !ports.isOnline() ? 'void' : failure)
-    const session = client.createSession()
-    const refusals = new Refusals(client)
+    const session = client.peer.createSession()
+    const refusals = new Refusals(client.peer)
     const came = await Promise.all(cids.map(async (cid) => await ask(session, cid, refusals, signal)))
     // Asked before the node stops, and its connections with it.
-    const whyNot = stopping.aborted || !ports.isOnline() ? 'void' : failureOf(client)
+    const whyNot = stopping.aborted || !ports.isOnline() ? 'void' : failureOf(client.peer)
     return came.map((outcome) => (outcome === 'refused' && whyNot === 'void' ? whyNot : (outcome ?? whyNot)))
   } finally {
     clearTimeout(timer)

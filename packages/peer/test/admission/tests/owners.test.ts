@@ -1,8 +1,10 @@
 import { generateKeyPair } from '@libp2p/crypto/keys'
+import type { Libp2p, PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { MemoryDatastore } from 'datastore-core'
 import { afterEach, expect, it } from 'vitest'
 import type { AdmittedPeer, Peer } from '../../../src/index.ts'
+import { createNode } from '../../../src/libp2p-node.ts'
 import { until } from '../../support.ts'
 import { address, blocks, type TestBlock } from '../../wire/cast.ts'
 import { outcomes, ownerAt, testsOf, TestScene, untilTested } from './scene.ts'
@@ -96,6 +98,29 @@ it('[I5] where the owner has its part of bindings the node shares its own key wi
   await fetchAll(tester, all)
   await untilTested(tester, 4, 'verified')
   expect(tester.admission()).toMatchObject({ registry: { outcomes: { full: 1 } }, tests: { identities: 1 } })
+})
+
+it('[I5] on a libp2p node of the caller’s, tests are made by nodes that he makes, and none are without', async () => {
+  const privateKey = await generateKeyPair('Ed25519')
+  const libp2p = await createNode({ privateKey })
+  const made: Libp2p[] = []
+  const testNode = async (key: PrivateKey): Promise<Libp2p> => {
+    const node = await createNode({ privateKey: key, listen: [] })
+    made.push(node)
+    return node
+  }
+  const tester = await scene.tester({}, { libp2p, privateKey, admission: { testNode } })
+  await libp2p.start()
+  await scene.server(all, tester)
+  await fetchAll(tester, all)
+  await untilTested(tester, 3, 'verified')
+  expect(testsOf(tester)).toMatchObject({ state: 'on', identity: made[0]?.peerId.toString() })
+  await tester.stop()
+  expect(made.map(({ status }) => status)).toEqual(made.map(() => 'stopped'))
+  const without = await scene.tester({}, { libp2p, privateKey })
+  expect(testsOf(without).state).toBe('off')
+  await without.stop()
+  await libp2p.stop()
 })
 
 it('[I7] what tests came to is known after a restart', async () => {
