@@ -20,7 +20,7 @@ export {
   type TestOutcome
 } from '@shardswap/server'
 export { defaultRegistryShellLimits, type RegistryShellLimits } from './admission/limits.ts'
-export { openAdmission, type OpenAdmissionInit } from './admission/open-admission.ts'
+export { NotStoredError, openAdmission, type OpenAdmissionInit } from './admission/open-admission.ts'
 export type { TestsReport } from './admission/tests/types.ts'
 export type * from './admission/types.ts'
 export { createPeer } from './create-peer.ts'

@@ -47,6 +47,7 @@ export class AdmissionBook {
   /** Records whose signatures are right. */
   readonly #signed = new WeakSet<BindingRecord>()
   readonly #followers = new Set<RegistryFollower>()
+  #isOurs: (record: BindingRecord) => boolean = () => false
 
   /** Errors: InvalidParametersError for limits or a mode that cannot be. */
   constructor({ settings, isServing, nowMs, kept, pausedMs = 0 }: AdmissionBookInit) {
@@ -66,9 +67,15 @@ export class AdmissionBook {
       ...times,
       limits: this.registryLimits,
       verify: (record) => this.#signed.has(record),
-      isProven: (server) => this.admission.isProven(server, nowMs())
+      isProven: (server) => this.admission.isProven(server, nowMs()),
+      isOurs: (record) => this.#isOurs(record)
     })
     if (kept !== undefined) this.#tell(this.registry.restore(kept.records, times.nowMs))
+  }
+
+  /** Which records are the node's own, which a flood of others' must not push out. */
+  keepOurs(isOurs: (record: BindingRecord) => boolean): void {
+    this.#isOurs = isOurs
   }
 
   /** What is to be kept. */

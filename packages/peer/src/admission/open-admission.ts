@@ -1,11 +1,19 @@
 import type { PrivateKey } from '@libp2p/interface'
 import { defaultLogger } from '@libp2p/logger'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
+import { ShardswapError } from '@shardswap/interface'
 import type { Datastore } from 'interface-datastore'
 import { nowMs } from '../clock.ts'
 import { AdmissionRecords } from './records.ts'
 import { admissionReport } from './report.ts'
 import type { AdmissionSettings, StoredAdmission } from './types.ts'
+
+/** What was registered, or taken back, could not be written where nothing runs in which it would hold: nothing was done. */
+export class NotStoredError extends ShardswapError {
+  static readonly code = 'ERR_NOT_STORED'
+  override readonly name = 'NotStoredError'
+  override readonly code = NotStoredError.code
+}
 
 export interface OpenAdmissionInit {
   /** Of the node, which must not run. */
@@ -34,6 +42,8 @@ export async function openAdmission({ datastore, privateKey, settings = {}, onWa
     useDelegation: async (delegation) => await own.useDelegation(delegation),
     register: async (options) => await own.register(options),
     unregister: async (options) => await own.unregister(options),
-    close: async () => await records.stop()
+    close: async () => {
+      if (!(await records.stop())) throw new NotStoredError('nothing was changed: it could not be written to the datastore')
+    }
   }
 }

@@ -14,6 +14,8 @@ export interface OwnBindingsInit {
   /** Of our identity, where it is known. */
   readonly privateKey: PrivateKey | undefined
   readonly limits: RegistryShellLimits
+  /** Resolves once what we made or use is kept, as far as it can be. */
+  readonly keep: () => Promise<void>
 }
 
 /** Who is told of each record that we made; undefined: of another client key. */
@@ -95,7 +97,7 @@ export class OwnBindings {
     } catch (cause) {
       throw new InvalidParametersError(`this is no delegation that lets us use a client key: ${messageOf(cause)}`, { cause })
     }
-    this.#tell(undefined)
+    await this.#tell(undefined)
     return this.stat()
   }
 
@@ -198,12 +200,14 @@ export class OwnBindings {
     mustFit(record, this.#book.registryLimits.bindingBytesMax)
     const outcome = await this.#book.take(record)
     if (outcome !== 'taken') throw new InvalidParametersError(`the registry does not take the ${record.kind}: ${outcome}`)
-    this.#tell(record)
+    await this.#tell(record)
     return this.#statOf(record)
   }
 
-  #tell(record: SignedRecord | undefined): void {
+  /** Whoever asked for it may be told that it is done: it must not be lost with the process. */
+  async #tell(record: SignedRecord | undefined): Promise<void> {
     for (const follower of this.#followers) follower(record)
+    await this.#init.keep()
   }
 
   #statOf(record: SignedRecord): BindingStat {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { peerKey } from '@shardswap/interface'
+import type { BindingRecord } from '@shardswap/server'
 import type { Logger, PeerId, PrivateKey } from '@libp2p/interface'
 import type { Datastore } from 'interface-datastore'
 import { RecordStore } from '../reliability/record-store.ts'
@@ -35,17 +36,15 @@ export class AdmissionRecords {
   #timer: NodeJS.Timeout | undefined
   #saved = ''
   #isStarted = false
-  #isSaving = false
-  /** Something was made that is not written yet. */
-  #isSaveDue = false
 
   private constructor(init: AdmissionRecordsInit, parts: { readonly book: AdmissionBook; readonly store: RecordStore | undefined }) {
     this.#init = init
     this.limits = verifyRegistryShellLimits(init.settings.shellLimits)
     this.book = parts.book
     this.#store = parts.store
-    this.own = new OwnBindings({ book: parts.book, self: init.self, privateKey: init.privateKey, limits: this.limits })
-    this.own.follow(() => this.#saveSoon())
+    const { self, privateKey } = init
+    this.own = new OwnBindings({ book: parts.book, self, privateKey, limits: this.limits, keep: async () => await this.#keep() })
+    this.book.keepOurs((record) => this.#isOurs(record))
   }
 
   /**
@@ -72,27 +71,28 @@ export class AdmissionRecords {
     this.#arm(this.limits.saveEveryMs)
   }
 
-  /** Writes for the last time. */
-  async stop(): Promise<void> {
+  /** Writes for the last time. Resolves to whether all is kept. */
+  async stop(): Promise<boolean> {
     this.#isStarted = false
     clearTimeout(this.#timer)
-    await this.save()
+    return await this.save()
   }
 
-  /** What has not changed is not written again. */
-  async save(): Promise<void> {
-    if (this.#store === undefined) return
+  /** Resolves to whether all is kept. What has not changed is not written again. */
+  async save(): Promise<boolean> {
+    if (this.#store === undefined) return true
     const kept = this.#kept()
     const digest = this.#digest(kept)
-    if (digest === this.#saved) return
-    if (await this.#store.save((max) => toStored(kept, max))) this.#saved = digest
+    if (digest === this.#saved) return true
+    const isWritten = await this.#store.save((max) => toStored(kept, max))
+    if (isWritten) this.#saved = digest
+    return isWritten
   }
 
-  /** What somebody just did must not be lost with a crash. */
-  #saveSoon(): void {
-    if (!this.#isStarted) return
-    this.#isSaveDue = true
-    if (!this.#isSaving) this.#arm(0)
+  /** What somebody just did must not be lost with a crash. Where nothing runs it is written at the end. */
+  async #keep(): Promise<void> {
+    if (!this.#isStarted || (await this.save())) return
+    this.#init.onWarning?.('what was registered or taken back could not be written: it holds until this node stops, and is lost then')
   }
 
   #arm(inMs: number): void {
@@ -100,14 +100,11 @@ export class AdmissionRecords {
     this.#timer = setTimeout(() => {
       const { nowMs, log } = this.#init
       const sinceMs = nowMs()
-      this.#isSaving = true
-      this.#isSaveDue = false
       this.save()
         .catch((error: unknown) => log.error('what is known of admission could not be told - %e', error))
         .finally(() => {
-          this.#isSaving = false
           const pauseMs = Math.max(this.limits.saveEveryMs, pausePerWrite * (nowMs() - sinceMs))
-          if (this.#isStarted) this.#arm(this.#isSaveDue ? 0 : pauseMs)
+          if (this.#isStarted) this.#arm(pauseMs)
         })
     }, inMs)
     this.#timer.unref()
@@ -116,10 +113,13 @@ export class AdmissionRecords {
   /** Our own records stand first: they are the last to be left out. */
   #kept(): KeptAdmission {
     const { admission, records } = this.book.kept()
-    const self = peerKey(this.#init.self)
-    const ours = new Set<string>([self, this.own.shown().client])
-    const isOurs = ({ record }: (typeof records)[number]): boolean => ours.has(record.client) || ours.has(record.owner)
+    const isOurs = ({ record }: (typeof records)[number]): boolean => this.#isOurs(record)
     return { admission, records: [...records.filter(isOurs), ...records.filter((each) => !isOurs(each))], own: this.own.saved() }
+  }
+
+  #isOurs({ client, owner }: BindingRecord): boolean {
+    const self: string = peerKey(this.#init.self)
+    return [self, this.own.shown().client as string].some((key) => key === client || key === owner)
   }
 
   /** What was served fades all the time: that it has changed is told by the decisions. */

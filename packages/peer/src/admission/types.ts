@@ -156,8 +156,8 @@ export interface Registering {
    */
   useDelegation(delegation: string | undefined): Promise<OwnRegistration>
   /**
-   * Makes, signs and takes a binding of a client key to a server, and tells it to whoever is connected; it holds as soon
-   * as it is kept. Errors: InvalidParametersError for a claim, a key or a lifetime that cannot be, and where the registry
+   * Makes, signs and takes a binding of a client key to a server, and tells it to whoever is connected. Once it
+   * resolves it is kept, or a warning says that it could not be. Errors: InvalidParametersError for a claim, a key or a lifetime that cannot be, and where the registry
    * has no room or the server belongs to another owner.
    */
   register(options?: RegisterOptions): Promise<BindingStat>
@@ -168,7 +168,7 @@ export interface Registering {
   unregister(options?: UnregisterOptions): Promise<readonly BindingStat[]>
 }
 
-/** The same over a datastore, of a node that does not run. `close` writes what was changed. */
+/** The same over a datastore, of a node that does not run. `close` writes what was changed. Errors of `close`: NotStoredError. */
 export interface StoredAdmission extends Registering {
   close(): Promise<void>
 }

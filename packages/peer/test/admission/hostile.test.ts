@@ -120,6 +120,21 @@ describe('[I16] records of a hostile peer', () => {
     for (let at = 0; at < records.length; at += 32) await attacker.tell(connection, { records: records.slice(at, at + 32) })
     expect(server.peer.admission().registry).toMatchObject({ records: 50, servers: 50, outcomes: { taken: 120 } })
   })
+
+  it('never push out what is ours: without the owner’s key it could not be made again', async () => {
+    const registryLimits = { bindingsMax: 50, bindingsPerOwnerMax: 50 }
+    const [node, attacker] = [await cast.ours({ admission: { registryLimits } }), await cast.raw()]
+    const [owner, shared] = [await generateKeyPair('Ed25519'), await generateKeyPair('Ed25519')]
+    await node.peer.register({ ownerKey: owner })
+    await node.peer.register({ ownerKey: owner, clientKey: shared })
+    await node.peer.useDelegation(await node.peer.delegate(node.id, { clientKey: shared }))
+    const { bindings } = node.peer.admission().own
+    expect(bindings).toHaveLength(2)
+    const connection = await attacker.dial(node.peer)
+    const records = await Promise.all((await keys(120)).map(async (key) => await bytesOf(bindingOf(key))))
+    for (let at = 0; at < records.length; at += 32) await attacker.tell(connection, { records: records.slice(at, at + 32) })
+    expect(node.peer.admission()).toMatchObject({ registry: { records: 50 }, own: { bindings: expect.arrayContaining([...bindings]) } })
+  })
 })
 
 describe('[I3] who uses a client key', () => {

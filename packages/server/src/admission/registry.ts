@@ -36,6 +36,8 @@ export interface RegistryInit<Signed extends BindingRecord> {
   readonly verify: (record: Signed) => boolean
   /** Whether a server was verified of late: its records do not make room for others. */
   readonly isProven: (server: PeerKey) => boolean
+  /** Whether a record is the node's own: it never makes room for others. None is by default. */
+  readonly isOurs?: (record: Signed) => boolean
 }
 
 interface Entry<Signed extends BindingRecord> {
@@ -73,7 +75,8 @@ interface Holdings {
  * 2. A server has one owner. Another has it only once no client key is bound to it any more.
  * 3. A revocation is taken from the owner of what it revokes.
  * 4. An owner has at most `bindingsPerOwnerMax` records and `serversPerOwnerMax` servers.
- * 5. Where all is full, the oldest record of a server that was not verified of late makes room, or else none does.
+ * 5. Where all is full, the oldest record of a server that was not verified of late makes room, or else none does; the node's
+ *    own never do.
  */
 export class BindingRegistry<Signed extends BindingRecord> implements Registry {
   readonly #init: RegistryInit<Signed>
@@ -228,7 +231,8 @@ export class BindingRegistry<Signed extends BindingRecord> implements Registry {
       const [entry] = this.#entries.values()
       if (entry === undefined || look >= this.#limits.roomLooksMax) return false
       const { record, binding } = entry
-      if (binding && binding.expiresMs > wallMs && this.#init.isProven(binding.server)) {
+      const isProven = binding !== undefined && binding.expiresMs > wallMs && this.#init.isProven(binding.server)
+      if (isProven || this.#init.isOurs?.(record) === true) {
         this.#entries.delete(record.client)
         this.#entries.set(record.client, entry)
       } else this.#drop(entry, changes)
