@@ -363,7 +363,7 @@ export class Engine {
       pool,
       requests: wants.length,
       isLate: false,
-      isStrangers: this.#gate.isStranger(ledger.peer),
+      isStrangers: this.#gate.isStranger(ledger.peer, this.#nowMs),
       ready: wants.length === 0,
       discarded: false,
       released: false,
@@ -388,7 +388,7 @@ export class Engine {
     const takesPart = (ledger.ripe || ledger.isFull) && isDue && !ledger.resting && !ledger.dropped
     if (takesPart) turns.add(ledger, this.#nowMs)
     else turns.delete(ledger)
-    this.#gate.attend(ledger, !ledger.dropped && !ledger.slow && (takesPart || ledger.hasEnvelope))
+    this.#gate.attend(ledger, !ledger.dropped && !ledger.slow && (takesPart || ledger.hasEnvelope), this.#nowMs)
   }
 
   /** (S7) */

@@ -16,14 +16,15 @@ export interface TurnedAway {
  * G1. Each want that is taken into an envelope is admitted, and open until the envelope is written or given up. One for which
  *     there is no room waits in its queue (mode `open`), which counts once until the peer has its turn again, or is refused with
  *     DONT_HAVE (`registered`). Want-haves that are answered with small blocks count alike.
- * G2. While a client with an owner has something to be served, and reads it, all those without have `strangersBytesMax` in
- *     memory together, but one block always. Admission says who waits; this keeps those who wait for nobody from being delayed
- *     by all who are served beside them.
+ * G2. While a client with a proven owner has something to be served, and reads it, all those without have `strangersBytesMax`
+ *     in memory together, and what the last of them has above it: were it to fit, small blocks would pass a large one for ever.
+ *     Proven is an owner of whose servers one was verified of late, since a binding costs nothing. Admission says who waits;
+ *     this keeps those who wait for nobody from being delayed by all who are served beside them.
  */
 export class Gate {
   readonly #admission: Admission
   readonly #strangersBytesMax: number
-  /** (G2) Ledgers with an owner that have something to be served, and read it. */
+  /** (G2) Ledgers with a proven owner that have something to be served, and read it. */
   readonly #owned = new Set<Ledger>()
   #strangersBytes = 0
   /** Envelopes whose sends take long, the longest first. */
@@ -40,8 +41,9 @@ export class Gate {
     return this.#admission.mode === 'off'
   }
 
-  isStranger(peer: PeerKey): boolean {
-    return !this.#admission.hasOwner(peer)
+  /** (G2) */
+  isStranger(peer: PeerKey, nowMs: number): boolean {
+    return !this.#admission.isBacked(peer, nowMs)
   }
 
   /**
@@ -50,10 +52,8 @@ export class Gate {
    * ahead leaves half alone, so that it goes round.
    */
   room(ledger: Ledger, isAlone: boolean, nowMs: number): number {
-    if (this.#owned.size > 0 && this.#strangersBytes > 0 && this.isStranger(ledger.peer)) {
-      // (G2)
-      if (this.#strangersBytes + (ledger.firstQueued?.sizeBytes ?? 0) > this.#strangersBytesMax) return 0
-    }
+    // (G2)
+    if (this.#owned.size > 0 && this.#strangersBytes >= this.#strangersBytesMax && this.isStranger(ledger.peer, nowMs)) return 0
     const room = this.#admission.room(ledger.peer, nowMs)
     if (room > 0) {
       if (isAlone) return room
@@ -94,8 +94,8 @@ export class Gate {
   }
 
   /** (G2) Whether a peer has something to be served, and reads it. */
-  attend(ledger: Ledger, isServed: boolean): void {
-    if (isServed && this.#admission.hasOwner(ledger.peer)) this.#owned.add(ledger)
+  attend(ledger: Ledger, isServed: boolean, nowMs: number): void {
+    if (isServed && !this.isStranger(ledger.peer, nowMs)) this.#owned.add(ledger)
     else this.#owned.delete(ledger)
   }
 

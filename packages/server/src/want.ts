@@ -102,7 +102,7 @@ export interface Envelope {
   requests: number
   /** It is being written for longer than `sendSlowMs`. */
   isLate: boolean
-  /** Nobody stands behind its peer. */
+  /** No proven owner stands behind its peer. */
   readonly isStrangers: boolean
   /** All blocks are read. */
   ready: boolean

@@ -42,5 +42,10 @@ export function cancel(cid: CID): AskedEntry {
   return want(cid, { cancel: true, priority: 0 })
 }
 
+/** Want-blocks of all of them, that ask for DONT_HAVE. */
+export function asks(all: readonly TestBlock[]): AskedEntry[] {
+  return all.map(({ cid }) => want(cid, { sendDontHave: true }))
+}
+
 export const alice = peerKey('alice')
 export const bob = peerKey('bob')

@@ -1,23 +1,12 @@
 import { type PeerKey, peerKey } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
 import { defaultServeLimits } from '../src/index.ts'
-import { clientKey, ownerKey } from '../src/admission/binding.ts'
-import { alice, block, blocks, bob, want, wantHave } from './asks.ts'
+import { alice, asks, block, blocks, bob, want, wantHave } from './asks.ts'
 import type { TestBlock } from './asks.ts'
-import { message, Scene } from './scene.ts'
+import { message, register, Scene } from './scene.ts'
 
 const KiB = 1024
 const MiB = 1024 * KiB
-
-/** A server of the peer's owner, verified just now, and the peer known to ask for that owner. */
-function register(scene: Scene, peer: PeerKey): void {
-  const [server, owner] = [peerKey(`server of ${peer}`), ownerKey(`owner of ${peer}`)]
-  scene.admission.follow([{ type: 'server', server, owner }], scene.nowMs)
-  for (let test = 0; test < 40; test++) scene.admission.tested(server, true, scene.nowMs)
-  scene.admission.identified(peer, clientKey(peer), owner, scene.nowMs)
-}
-
-const asked = (all: readonly TestBlock[]) => all.map(({ cid }) => want(cid, { sendDontHave: true }))
 
 describe('in the mode open', () => {
   it('[I14] an open request is a want-block that was taken and is not fully written', async () => {
@@ -25,7 +14,7 @@ describe('in the mode open', () => {
     const all = await blocks(10, 2000)
     scene.store.put(...all)
     scene.hold(alice)
-    scene.ask(alice, ...asked(all))
+    scene.ask(alice, ...asks(all))
     // One envelope is written, two are ahead.
     expect(scene.admission.open).toBe(6)
     expect(scene.engine.ledger(alice)?.openRequests).toBe(6)
@@ -44,9 +33,9 @@ describe('in the mode open', () => {
     scene.store.put(...all)
     register(scene, bob)
     scene.hold(alice)
-    scene.ask(alice, ...asked(all))
+    scene.ask(alice, ...asks(all))
     expect(scene.admission.open).toBe(4)
-    scene.ask(bob, ...asked(all))
+    scene.ask(bob, ...asks(all))
     expect(scene.answers(bob).length).toBe(40)
     scene.release(alice)
     scene.settle()
@@ -87,7 +76,7 @@ describe('in the mode registered', () => {
     scene.store.put(...all)
     for (const peer of [alice, bob]) {
       scene.hold(peer)
-      scene.tell(peer, message(asked(all)))
+      scene.tell(peer, message(asks(all)))
     }
     // Both are told that there is room, and then one of them takes it.
     const lookups = [scene.engine.takeLookups(), scene.engine.takeLookups()]
@@ -143,7 +132,7 @@ function deaf(scene: Scene, count: number, all: readonly TestBlock[]): PeerKey[]
   const peers = Array.from({ length: count }, (_, index) => peerKey(`deaf ${index}`))
   for (const peer of peers) {
     scene.hold(peer)
-    scene.ask(peer, ...asked(all))
+    scene.ask(peer, ...asks(all))
   }
   return peers
 }
@@ -160,7 +149,7 @@ describe('clients that do not read', () => {
     expect(scene.engine.gauges().responseBytes).toBeGreaterThan((limits.responseBytesMax * 2) / 3)
     for (let wave = 0; wave < 4; wave++) scene.late(defaultServeLimits.sendSlowMs + 1)
     expect(scene.engine.gauges().responseBytes).toBeLessThanOrEqual(limits.responseBytesMax / 4)
-    scene.ask(bob, ...asked([last as TestBlock]))
+    scene.ask(bob, ...asks([last as TestBlock]))
     expect(scene.answers(bob).length).toBe(1)
   })
 
@@ -170,7 +159,7 @@ describe('clients that do not read', () => {
     scene.store.put(...all)
     deaf(scene, 30, all)
     expect(scene.admission.open).toBe(5)
-    scene.ask(bob, ...asked(all.slice(0, 2)))
+    scene.ask(bob, ...asks(all.slice(0, 2)))
     expect(scene.answers(bob)).toEqual([])
     for (let wave = 0; wave < 10; wave++) scene.late(defaultServeLimits.sendSlowMs + 1)
     expect(scene.admission.overdue).toBeLessThanOrEqual(10)
@@ -214,11 +203,11 @@ it('[I4] while a client with an owner is served, all without one have 2 MiB toge
   const strangers = Array.from({ length: 50 }, (_, index) => peerKey(`stranger ${index}`))
   register(scene, alice)
   scene.hold(alice)
-  scene.ask(alice, ...asked(all))
+  scene.ask(alice, ...asks(all))
   const hers = scene.engine.gauges().responseBytes
   for (const peer of strangers) {
     scene.hold(peer)
-    scene.ask(peer, ...asked(all))
+    scene.ask(peer, ...asks(all))
   }
   expect(scene.engine.gauges().responseBytes - hers).toBe(defaultServeLimits.strangersBytesMax)
   // She is stuck: nobody waits for her longer than it takes to see that.
@@ -238,7 +227,7 @@ it('peers take turns by bytes: large blocks and small ones, large messages and s
   scene.store.put(...large, ...middle, ...small)
   const kinds = [large, middle, small, large, middle, small]
   const peers = kinds.map((_, index) => peerKey(`peer ${index}`))
-  for (const [index, peer] of peers.entries()) scene.tell(peer, message(asked(kinds[index] as TestBlock[])))
+  for (const [index, peer] of peers.entries()) scene.tell(peer, message(asks(kinds[index] as TestBlock[])))
   const bytes = (): number[] => peers.map((peer) => scene.ledger(peer)?.bytesSent ?? 0)
   // Until nobody is a newcomer.
   while (bytes().includes(0)) scene.serveOne()
@@ -254,12 +243,12 @@ it('a newcomer with one want has its turn at once among greedy ones, and however
   const all = await blocks(100, 256 * KiB)
   scene.store.put(...all)
   const greedy = Array.from({ length: 8 }, (_, index) => peerKey(`greedy ${index}`))
-  for (const peer of greedy) scene.tell(peer, message(asked(all)))
+  for (const peer of greedy) scene.tell(peer, message(asks(all)))
   for (let turn = 0; turn < 20; turn++) scene.serveOne()
-  scene.tell(alice, message(asked(all.slice(0, 1))))
+  scene.tell(alice, message(asks(all.slice(0, 1))))
   expect([scene.serveOne(), scene.serveOne()]).toContain(alice)
   const comers = Array.from({ length: 50 }, (_, index) => peerKey(`newcomer ${index}`))
-  for (const peer of comers) scene.tell(peer, message(asked(all.slice(0, 1))))
+  for (const peer of comers) scene.tell(peer, message(asks(all.slice(0, 1))))
   const order = Array.from({ length: 100 }, () => scene.serveOne())
   expect(order.filter((peer) => peer !== undefined && comers.includes(peer)).length).toBe(50)
   // Whoever comes while others wait has its turn behind those of its kind only.
@@ -271,18 +260,18 @@ it('who was given nothing for ten seconds is a newcomer again, and what it owed 
   const all = await blocks(60, 256 * KiB)
   const huge = await block(999, 3 * MiB)
   scene.store.put(...all, huge)
-  const asks = (peer: PeerKey): void => scene.tell(peer, message(asked(all)))
-  asks(bob)
-  scene.tell(alice, message(asked([huge])))
+  const greet = (peer: PeerKey): void => scene.tell(peer, message(asks(all)))
+  greet(bob)
+  scene.tell(alice, message(asks([huge])))
   for (let turn = 0; turn < 3; turn++) scene.serveOne()
   expect(scene.ledger(alice)?.blocksSent).toBe(1)
   // She took 3 MiB: so much is Bob's first.
-  asks(alice)
+  greet(alice)
   const before = scene.ledger(bob)?.bytesSent ?? 0
   while (scene.serveOne() === bob);
   expect((scene.ledger(bob)?.bytesSent ?? 0) - before).toBeGreaterThanOrEqual(3 * MiB - defaultServeLimits.turnBytes)
   scene.nowMs += defaultServeLimits.newcomerAfterMs
   scene.tell(alice, message([], { full: true }))
-  asks(alice)
+  greet(alice)
   expect([scene.serveOne(), scene.serveOne()]).toContain(alice)
 })

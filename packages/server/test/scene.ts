@@ -1,6 +1,6 @@
-import { blockKey } from '@shardswap/interface'
+import { blockKey, peerKey } from '@shardswap/interface'
 import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
-import { Admission, Engine, verifyAdmissionLimits, verifyServeLimits } from '../src/index.ts'
+import { Admission, clientKey, Engine, ownerKey, verifyAdmissionLimits, verifyServeLimits } from '../src/index.ts'
 import type {
   AdmissionLimits,
   AdmissionMode,
@@ -17,6 +17,14 @@ import type { TestBlock } from './asks.ts'
 /** A message with these entries; `over` says what else it holds. */
 export function message(entries: readonly AskedEntry[], over: Partial<AskingMessage> = {}): AskingMessage {
   return { full: false, entries, blocks: [], presences: [], ...over }
+}
+
+/** A server of the peer's owner, verified so many times just now, and the peer known to ask for that owner. */
+export function register(scene: Scene, peer: PeerKey, verified = 40): void {
+  const [server, owner] = [peerKey(`server of ${peer}`), ownerKey(`owner of ${peer}`)]
+  scene.admission.follow([{ type: 'server', server, owner }], scene.nowMs)
+  for (let test = 0; test < verified; test++) scene.admission.tested(server, true, scene.nowMs)
+  scene.admission.identified(peer, clientKey(peer), owner, scene.nowMs)
 }
 
 /** Blocks by multihash, and how many were read. */

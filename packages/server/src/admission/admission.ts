@@ -194,6 +194,14 @@ export class Admission {
     return this.#clients.get(peer)?.owner !== undefined
   }
 
+  /** Whether one of that owner's servers was verified in the last 24 hours: a binding alone costs nothing. */
+  isBacked(peer: PeerKey, nowMs: number): boolean {
+    const owner = this.#clients.get(peer)?.owner
+    if (!owner) return false
+    this.#scoreOf(owner, nowMs)
+    return owner.isProven
+  }
+
   /** (2) So many open requests of a peer are being written for longer than a client that reads would need. */
   late(peer: PeerKey, requests: number): void {
     // An envelope of mere HAVE and DONT_HAVE is no request.
@@ -358,6 +366,7 @@ export class Admission {
     owner.weight = ownerWeight(figures, this.#limits)
     owner.score = ownerScore(figures, this.#limits)
     owner.isBlacklisted = isBlacklisted(figures.tests, this.#limits)
+    owner.isProven = figures.servers > 0
     owner.refresh = this.#refresh
     return owner.score
   }

@@ -41,6 +41,8 @@ export class Owner {
   weight = 1
   score = 0
   isBlacklisted = false
+  /** A server of its was verified of late. */
+  isProven = false
   /** The refresh at which weight and score were taken; they are older ones' while it is another. */
   refresh = -1
 
