@@ -254,7 +254,7 @@ export class ShardswapPeer implements IntroducedPeer {
     const peer = peerKey(connection.remotePeer)
     // Whoever connects on purpose is going to ask, and not as a stranger.
     this.#network.link(peer)?.warm()
-    await this.#admission.known(peer)
+    await this.#admission.known(peer, options?.signal)
     return connection.remotePeer
   }
 

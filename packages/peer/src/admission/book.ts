@@ -43,7 +43,7 @@ export class AdmissionBook {
   readonly registry: BindingRegistry<SignedRecord>
   readonly registryLimits: RegistryLimits
   readonly #nowMs: () => number
-  readonly #calendar: Calendar
+  #calendar: Calendar
   /** Records whose signatures are right. */
   readonly #signed = new WeakSet<BindingRecord>()
   readonly #followers = new Set<RegistryFollower>()
@@ -87,7 +87,16 @@ export class AdmissionBook {
     return this.#nowMs()
   }
 
-  /** The wall's time, as it was set when we began: what dates records. */
+  /**
+   * Records are dated by the clocks of all machines: to be told now and then what ours says, as our own time stands still while
+   * the machine sleeps, and the clock may have been wrong when we began.
+   */
+  setClock(wallMs: number): void {
+    this.#calendar = new Calendar(wallMs, this.#nowMs())
+    this.registry.setClock(wallMs, this.#nowMs())
+  }
+
+  /** The wall's time, as it was told last: what dates records. */
   wallMs(): number {
     return this.#calendar.wallMs(this.#nowMs())
   }

@@ -148,7 +148,9 @@ export class OwnBindings {
       this.#renewedForMs = undefined
       return
     }
-    if (standing !== undefined && standing.expiresMs - this.#book.wallMs() > this.#renewedForMs / 2) return
+    const leftMs = standing === undefined ? 0 : standing.expiresMs - this.#book.wallMs()
+    // One that was made while the clock was far ahead is too long for everybody.
+    if (leftMs > this.#renewedForMs / 2 && leftMs <= this.#book.registryLimits.bindingLifetimeMaxMs) return
     await this.register({ lifetimeMs: this.#renewedForMs })
   }
 

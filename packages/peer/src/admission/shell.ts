@@ -124,12 +124,16 @@ export class AdmissionShell {
     await told
   }
 
-  /** Resolves once a peer that has just come knows for whom we ask, or does not tell so in time. Never rejects. */
-  async known(peer: PeerKey): Promise<void> {
-    const late = Promise.withResolvers<void>()
+  /** Resolves once a peer that has just come knows for whom we ask, or does not tell so in time. Rejects where the caller gives up. */
+  async known(peer: PeerKey, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    const late = Promise.withResolvers<unknown>()
     const timer = setTimeout(late.resolve, this.#ports.records.limits.knownTimeoutMs)
+    signal?.addEventListener('abort', late.resolve)
     await Promise.race([this.#teller.told(peer), late.promise])
+    signal?.removeEventListener('abort', late.resolve)
     clearTimeout(timer)
+    signal?.throwIfAborted()
   }
 
   report(): AdmissionReport {
@@ -214,6 +218,7 @@ export class AdmissionShell {
   async #look(): Promise<void> {
     const { book, own } = this.#ports.records
     try {
+      book.setClock(Date.now())
       book.expire()
       this.#shown.sweep()
       await own.renew()

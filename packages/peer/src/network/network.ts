@@ -100,6 +100,7 @@ export class Network {
 
   /** Resolves once the peer at the other end is known, has gone, or does not tell within its time. */
   async identified(connection: Connection, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
     const key = peerKey(connection.remotePeer)
     if (this.#peers.has(key) || connection.status !== 'open') return
     const giveUp = AbortSignal.timeout(this.#limits.openStreamTimeoutMs)

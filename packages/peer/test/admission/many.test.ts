@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Peer, RegistryShellLimits } from '../../src/index.ts'
@@ -73,4 +74,24 @@ it('[I3] a server that we dial learns who we are though many others take nothing
   await connect(client.peer, server.peer)
   await until('the client is known', () => seenBy(server.peer, client)?.owner === client.id)
   expect(seenBy(server.peer, client)?.decision.action).toBe('admit')
+})
+
+it('[I5] who gives up connecting waits for nobody that does not say whether it knows us: a visit ends with the node', async () => {
+  const [client, server] = [
+    await cast.ours({ admission: { shellLimits: { knownTimeoutMs: 600_000, exchangeTimeoutMs: 600_000 } } }),
+    await cast.raw()
+  ]
+  await client.peer.register()
+  await server.ignore()
+  // As a server that we are going to ask.
+  await server.libp2p.handle('/ipfs/bitswap/1.2.0', () => undefined)
+  const { remoteAddr } = await server.dial(client.peer)
+  await until('it is being told', () => client.peer.admission().registry.frames > 0)
+  const giveUp = new AbortController()
+  const connecting = client.peer.connect(remoteAddr.decapsulate('/p2p').encapsulate(`/p2p/${server.id}`), { signal: giveUp.signal })
+  // By then it waits to be known.
+  await sleep(100)
+  giveUp.abort(new Error('given up'))
+  await expect(connecting).rejects.toThrow('given up')
+  await expect(client.peer.connect(remoteAddr, { signal: giveUp.signal })).rejects.toThrow()
 })

@@ -81,7 +81,7 @@ interface Holdings {
 export class BindingRegistry<Signed extends BindingRecord> implements Registry {
   readonly #init: RegistryInit<Signed>
   readonly #limits: RegistryLimits
-  readonly #calendar: Calendar
+  #calendar: Calendar
   /** The oldest first, but for those that were kept when room was looked for. */
   readonly #entries = new Map<ClientKey, Entry<Signed>>()
   readonly #servers = new Map<PeerKey, RegisteredServer>()
@@ -180,6 +180,11 @@ export class BindingRegistry<Signed extends BindingRecord> implements Registry {
     const outcome = this.#accept(record, bytes, nowMs, changes)
     this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1)
     return { outcome, changes }
+  }
+
+  /** The wall's time as it is now. It is not taken once for all, as a clock may have been wrong, and one that never jumps may stand still while the machine sleeps. */
+  setClock(wallMs: number, nowMs: number): void {
+    this.#calendar = new Calendar(wallMs, nowMs)
   }
 
   /** Lets go of what has expired. To be called about once a minute; the cost is linear in the records. */
