@@ -449,6 +449,7 @@ export class Broker implements ExchangeCore {
     if (kept !== undefined) return this.#backups.keep(wanted)
     this.#backups.release(wanted)
     this.#blocks.delete(wanted.key)
+    wanted.members.clear()
     this.#deadlines.trim(this.#inFlight.wants + this.#inFlight.haves)
   }
 

@@ -123,6 +123,8 @@ export function dropCopy(copy: Copy, total: InFlight): void {
   wanted.stances.delete(peer.key)
   peer.copies.delete(wanted.key)
   peer.past.add(wanted.key, session?.id)
+  // Its stale entry among the deadlines may live for long: the session must not live as long.
+  copy.owner = undefined
 }
 
 function leave(copy: Copy, total: InFlight): void {
