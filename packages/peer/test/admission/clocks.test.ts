@@ -22,6 +22,7 @@ it('[I16] a machine that has slept renews what has become old meanwhile, however
     setClock(beganMs + days * dayMs)
     await until('it holds for long enough by the clock', () => (peer.admission().own.bindings[0]?.expiresMs ?? 0) > Date.now() + 6 * dayMs)
   }
+  expect(peer.admission().own.bindings).toMatchObject([{ isRenewed: true }])
 })
 
 it('[I3] who has slept through the end of a binding believes it no longer', async () => {
@@ -46,4 +47,5 @@ it('[I16] what was made while the clock was years ahead is made anew once it is 
   const [server, client] = [await cast.ours(), await cast.ours({ datastore, privateKey: ahead.key })]
   await connect(client.peer, server.peer)
   await until('it is known', () => seenBy(server.peer, client)?.owner === client.id)
+  expect(client.peer.admission().own.bindings[0]?.expiresMs).toBeLessThan(realMs + 30 * dayMs)
 })

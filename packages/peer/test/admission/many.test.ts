@@ -93,5 +93,5 @@ it('[I5] who gives up connecting waits for nobody that does not say whether it k
   await sleep(100)
   giveUp.abort(new Error('given up'))
   await expect(connecting).rejects.toThrow('given up')
-  await expect(client.peer.connect(remoteAddr, { signal: giveUp.signal })).rejects.toThrow()
+  await expect(client.peer.connect(remoteAddr, { signal: giveUp.signal })).rejects.toThrow('given up')
 })
