@@ -79,7 +79,8 @@ export class Engine {
     this.#gate = new Gate(admission, limits)
     this.#lookups = new Lookups(limits, this.#missing)
     this.#memory = new ResponseMemory(limits)
-    this.#turns = { fast: new Turns(limits), slow: new Turns(limits) }
+    const isStranger = (ledger: Ledger): boolean => !this.#gate.isAttended(ledger)
+    this.#turns = { fast: new Turns(limits, isStranger), slow: new Turns(limits, isStranger) }
     const wants = new Share<Ledger>(limits.wantsMax, (ledger, places) => {
       ledger.yieldWants(places)
       if (ledger.owes) ledger.ripe = true

@@ -99,6 +99,11 @@ export class Gate {
     else this.#owned.delete(ledger)
   }
 
+  /** (G2) Whether it has a proven owner, something to be served, and reads it. */
+  isAttended(ledger: Ledger): boolean {
+    return this.#owned.has(ledger)
+  }
+
   forget(ledger: Ledger): void {
     this.#owned.delete(ledger)
     this.#turnedAway.delete(ledger.peer)

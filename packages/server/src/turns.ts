@@ -7,7 +7,8 @@ import type { Ledger } from './ledger.ts'
  * 2. Who took less goes on, as long as it has something to be read.
  * 3. Whoever was given nothing for `newcomerAfterMs`, or never, is a newcomer, owes nothing, and stands in a line of its own.
  *    Both lines have every second turn: a newcomer waits for other newcomers only, and any number of those leaves half of the
- *    turns to the others.
+ *    turns to the others. Strangers count theirs apart (gate.ts): where they have little room beside somebody who is no
+ *    stranger, each of his turns would else be one of the others', and all that strangers get would go to newcomers.
  * 4. Who waits for room keeps its place, and nobody's debt is paid meanwhile.
  */
 export class Turns {
@@ -15,10 +16,16 @@ export class Turns {
   readonly #newcomerAfterMs: number
   readonly #newcomers = new Set<Ledger>()
   readonly #others = new Set<Ledger>()
-  #newcomersHadTurn = false
+  readonly #isStranger: (ledger: Ledger) => boolean
+  /** (3) Of those who are no strangers, and of strangers. */
+  readonly #newcomersHadTurn = { known: false, strangers: false }
   #roundsSatOut = 0
 
-  constructor({ turnBytes, newcomerAfterMs }: { readonly turnBytes: number; readonly newcomerAfterMs: number }) {
+  constructor(
+    { turnBytes, newcomerAfterMs }: { readonly turnBytes: number; readonly newcomerAfterMs: number },
+    isStranger: (ledger: Ledger) => boolean
+  ) {
+    this.#isStranger = isStranger
     this.#turnBytes = turnBytes
     this.#newcomerAfterMs = newcomerAfterMs
   }
@@ -33,9 +40,11 @@ export class Turns {
     for (let paid = -1; paid !== this.#roundsSatOut;) {
       paid = this.#roundsSatOut
       // (3)
-      const [first, second] = this.#newcomersHadTurn ? [this.#others, this.#newcomers] : [this.#newcomers, this.#others]
-      yield* onceRound(first)
-      yield* onceRound(second)
+      const { known, strangers } = this.#newcomersHadTurn
+      const comesLast = (ledger: Ledger): boolean => (known === strangers ? known : this.#isStranger(ledger) ? strangers : known)
+      for (const ledger of onceRound(this.#newcomers)) if (!comesLast(ledger)) yield ledger
+      yield* onceRound(this.#others)
+      for (const ledger of onceRound(this.#newcomers)) if (comesLast(ledger)) yield ledger
     }
   }
 
@@ -65,7 +74,7 @@ export class Turns {
 
   /** The peer, which stands in line, was given so many bytes. */
   took(ledger: Ledger, bytes: number, nowMs: number): void {
-    this.#newcomersHadTurn = this.#newcomers.has(ledger)
+    this.#newcomersHadTurn[this.#isStranger(ledger) ? 'strangers' : 'known'] = this.#newcomers.has(ledger)
     ledger.turn.takenMs = nowMs
     ledger.turn.creditBytes -= bytes
     // (2) Else its turn is over.

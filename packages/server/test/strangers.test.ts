@@ -55,4 +55,30 @@ describe('while a client with a proven owner is served', () => {
     }
     expect(scene.engine.gauges().responseBytes - hers).toBe(defaultServeLimits.strangersBytesMax)
   })
+
+  it('[I4] strangers who come have half of what strangers get, and no more, however many come', async () => {
+    const scene = new Scene({ envelopeBytesTarget: 64 * KiB, envelopeBytesMin: 64 * KiB, strangersBytesMax: 128 * KiB })
+    const all = await blocks(64, 64 * KiB)
+    scene.store.put(...all)
+    register(scene, alice)
+    const comers = Array.from({ length: 200 }, (_, index) => peerKey(`newcomer ${index}`))
+    for (const peer of [alice, bob, ...comers]) scene.hold(peer)
+    for (const peer of [alice, bob]) scene.ask(peer, ...asks(all))
+    const before = scene.answers(bob).length
+    for (const peer of comers) scene.tell(peer, message(asks(all.slice(0, 1))))
+    for (let round = 0; round < 25; round++) {
+      // Between any two of theirs she takes one: all that is free then is what she leaves.
+      for (const peer of [bob, ...comers.filter((peer) => scene.answers(peer).length > 0)]) {
+        scene.releaseOne(peer)
+        scene.settle()
+        scene.releaseOne(alice)
+        scene.tell(alice, message(asks(all)))
+        scene.settle()
+      }
+    }
+    const served = comers.filter((peer) => scene.answers(peer).length > 0).length
+    const his = scene.answers(bob).length - before
+    expect(his).toBeGreaterThan(10)
+    expect(served).toBeGreaterThanOrEqual(his / 2)
+  })
 })
