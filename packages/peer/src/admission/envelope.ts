@@ -68,6 +68,12 @@ export function readEnvelope(bytes: Uint8Array): ReadEnvelope {
   }
 }
 
+/** Whether the bytes begin as an envelope with an Ed25519 key does: to read a key of secp256k1 takes ten times as long. */
+export function isQuickToRead(bytes: Uint8Array): boolean {
+  // Its first field is the key, whose first field is its type.
+  return bytes[2] === 8 && bytes[3] === 1
+}
+
 /** Text in a frame or in somebody's hands. */
 export function toText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url')

@@ -4,12 +4,13 @@ import { type Admission, clientKey } from '@shardswap/server'
 import type { Libp2p, Logger } from '@libp2p/interface'
 import { Allowance } from '../reliability/allowance.ts'
 import { readDelegation, type SignedDelegation } from './claim.ts'
+import { isQuickToRead } from './envelope.ts'
 import type { AdmissionRecords } from './records.ts'
 import type { RegistryAnswer, RegistryFrame } from './registry-frame.ts'
 import { RegistryProtocol } from './registry-protocol.ts'
 import { admissionReport } from './report.ts'
 import { ShownKeys } from './shown-keys.ts'
-import { readRecord, type SignedRecord } from './signed-record.ts'
+import { checkCost, readRecord, type SignedRecord } from './signed-record.ts'
 import { Teller } from './teller.ts'
 import type { AdmissionReport, RegistryRefusal } from './types.ts'
 
@@ -19,6 +20,8 @@ const checkedPeersMax = 4096
 const busyTellsMax = 64
 /** In the first frame of a connection so many are looked at whatever others have sent: the peer's own binding and delegation. */
 const firstChecks = 2
+/** To read a key that is no Ed25519 key costs so much of a check. */
+const slowReadCost = 0.2
 /** What all peers together may have checked is counted under this name. */
 const everybody = peerKey('everybody')
 
@@ -164,13 +167,22 @@ export class AdmissionShell {
 
   async #takeRecord(source: Source, bytes: Uint8Array): Promise<void> {
     const { book } = this.#ports.records
+    if (!this.#mayRead(source, bytes)) return
     const record = this.#read(bytes)
     if (record === undefined) return
     const isToCheck = book.check(record) === undefined
-    if (isToCheck && !this.#mayCheck(source, 1)) return
+    if (isToCheck && !this.#mayCheck(source, 1, checkCost(record))) return
     if ((await book.take(record)) === 'taken') this.#teller.learned(record)
     // Signatures are looked at within one turn of the event loop, those of 32 records would take 10 ms.
     if (isToCheck) await nextTurn()
+  }
+
+  /** In the first frame of a connection all are read: a connection costs more. */
+  #mayRead(source: Source, bytes: Uint8Array): boolean {
+    if (source.free > 0 || isQuickToRead(bytes)) return true
+    if (this.#allChecks.take(everybody, this.#ports.records.book.nowMs(), slowReadCost)) return true
+    this.#refuse('too-many')
+    return false
   }
 
   #read(bytes: Uint8Array): SignedRecord | undefined {
@@ -192,19 +204,19 @@ export class AdmissionShell {
 
   async #delegationIn(source: Source, text: string): Promise<SignedDelegation | undefined> {
     const known = this.#shown.delegationOf(source.peer, text)
-    if (known !== undefined || !this.#mayCheck(source, 0)) return known
+    if (known !== undefined || !this.#mayCheck(source, 0, 1)) return known
     return await readDelegation(text).catch(() => undefined)
   }
 
-  /** Whether one more signature is looked at; of the free ones so many are left to others. */
-  #mayCheck(source: Source, kept: number): boolean {
+  /** Whether the signatures of one more word are looked at, which cost so much; of the free ones so many are left to others. */
+  #mayCheck(source: Source, kept: number, cost: number): boolean {
     const nowMs = this.#ports.records.book.nowMs()
-    if (this.#checks.take(source.peer, nowMs)) {
+    if (this.#checks.take(source.peer, nowMs, cost)) {
       if (source.free > kept) {
         source.free--
         return true
       }
-      if (this.#allChecks.take(everybody, nowMs)) return true
+      if (this.#allChecks.take(everybody, nowMs, cost)) return true
     }
     this.#refuse('too-many')
     return false

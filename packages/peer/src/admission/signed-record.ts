@@ -62,6 +62,18 @@ export async function isSignedRecord(record: SignedRecord): Promise<boolean> {
   return isOne(server, owner) || isOne(server, client) || (await isClaim(innerOf(outer.fields, 'claim'), record))
 }
 
+/** Texts of PeerIds of Ed25519 keys begin so. */
+const quickKeyPrefix = '12D3KooW'
+/** To look at a signature of secp256k1 takes as long as at those of two records of three Ed25519 keys. */
+const slowKeyCost = 2
+
+/** How long it takes to look at a record's signatures: 1 where all keys are Ed25519 keys. */
+export function checkCost(record: SignedRecord): number {
+  const keys = new Set<string>([record.owner, record.client, ...(record.kind === 'binding' ? [record.server] : [])])
+  const slow = [...keys].filter((key) => !key.startsWith(quickKeyPrefix))
+  return Math.max(1, slowKeyCost * slow.length)
+}
+
 /** Checks a record's length after it was made. Errors: InvalidParametersError. */
 export function mustFit({ bytes }: SignedRecord, bytesMax: number): void {
   if (bytes.byteLength <= bytesMax) return

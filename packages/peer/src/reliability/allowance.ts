@@ -23,14 +23,14 @@ export class Allowance {
     this.#limits = limits
   }
 
-  /** Takes one of this peer's; false where none is left. */
-  take(peer: PeerKey, nowMs: number): boolean {
+  /** Takes so many of this peer's; none, and false, where not as many are left. */
+  take(peer: PeerKey, nowMs: number, count = 1): boolean {
     const { burst, refillMs, peersMax } = this.#limits
     const before = this.#buckets.get(peer) ?? { left: burst, atMs: nowMs }
     const left = Math.min(burst, before.left + (nowMs - before.atMs) / refillMs)
-    const isAllowed = left >= 1
+    const isAllowed = left >= count
     this.#buckets.delete(peer)
-    this.#buckets.set(peer, { left: isAllowed ? left - 1 : left, atMs: nowMs })
+    this.#buckets.set(peer, { left: isAllowed ? left - count : left, atMs: nowMs })
     for (const oldest of this.#buckets.keys()) {
       if (this.#buckets.size <= peersMax) break
       this.#buckets.delete(oldest)

@@ -63,6 +63,21 @@ describe('[I3][I16] whoever comes is known with the first frame', () => {
   })
 })
 
+it('[I16] keys whose signatures take long to look at count for as much', async () => {
+  const shellLimits = { allChecksBurst: 40, allCheckRefillMs: never }
+  const [server, slow, quick] = [(await cast.ours({ admission: { shellLimits } })).peer, await cast.raw(), await cast.raw()]
+  const records = await Promise.all(Array.from({ length: 32 }, async () => (await bindingOf(await generateKeyPair('secp256k1'))).bytes))
+  await slow.tell(await slow.dial(server), { records })
+  // Its first for nothing, as everybody's, the others at two each.
+  expect(server.admission().registry).toMatchObject({ outcomes: { taken: 1 + 20 }, refused: { 'too-many': 11 } })
+  const connection = await quick.dial(server)
+  await quick.tell(connection, { records: await manyRecords(2) })
+  expect(server.admission().registry).toMatchObject({ outcomes: { taken: 22 }, refused: { 'too-many': 12 } })
+  // Behind the first frame of a connection they are not even read any more.
+  await quick.tell(connection, { records })
+  expect(server.admission().registry).toMatchObject({ outcomes: { taken: 22 }, refused: { 'too-many': 12 + 32 } })
+})
+
 it('[I3] a server that we dial learns who we are though many others take nothing that we tell them', async () => {
   const [client, server] = [await cast.ours({ admission: { shellLimits: { exchangeTimeoutMs: 60_000 } } }), await cast.ours()]
   await client.peer.register()

@@ -16,6 +16,12 @@ it('a peer has its burst, then one for each pause, whatever others do', () => {
   expect([1e6, 1e6, 1e6, 1e6].map((nowMs) => allowance.take(a, nowMs))).toEqual([true, true, true, false])
 })
 
+it('what costs more takes more, or nothing where not as much is left', () => {
+  const allowance = new Allowance({ burst: 10, refillMs: 100, peersMax: 10 })
+  expect([6, 6, 4, 0.2].map((count) => allowance.take(a, 0, count))).toEqual([true, false, true, false])
+  expect(allowance.take(a, 20, 0.2)).toBe(true)
+})
+
 it('a number of peers is kept, and who has not asked for longest is forgotten', () => {
   const allowance = new Allowance({ burst: 1, refillMs: 1e9, peersMax: 2 })
   expect(allowance.take(a, 0)).toBe(true)
