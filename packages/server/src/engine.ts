@@ -389,6 +389,7 @@ export class Engine {
     const takesPart = (ledger.ripe || ledger.isFull) && isDue && !ledger.resting && !ledger.dropped
     if (takesPart) turns.add(ledger, this.#nowMs)
     else turns.delete(ledger)
+    if (!takesPart || ledger.slow) this.#gate.waitsNoMore(ledger)
     this.#gate.attend(ledger, !ledger.dropped && !ledger.slow && (takesPart || ledger.hasEnvelope), this.#nowMs)
   }
 

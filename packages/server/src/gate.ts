@@ -20,20 +20,28 @@ export interface TurnedAway {
  *     in memory together, and what the last of them has above it: were it to fit, small blocks would pass a large one for ever.
  *     Proven is an owner of whose servers one was verified of late, since a binding costs nothing. Admission says who waits;
  *     this keeps those who wait for nobody from being delayed by all who are served beside them.
+ * G3. Who has the free score waits for as long as more requests are open than that: for ever, beside a single client whose
+ *     owner has a higher score and that asks without end for small blocks. So once in `newcomerAfterMs` the stranger that has
+ *     waited longest, and for that long, has its way: nobody else is given anything until so few are open that it is admitted,
+ *     but for `sendSlowMs` at most, in which what is open is written or late. It is admitted by its score like everybody.
  */
 export class Gate {
   readonly #admission: Admission
-  readonly #strangersBytesMax: number
+  readonly #limits: Pick<ServeLimits, 'strangersBytesMax' | 'newcomerAfterMs' | 'sendSlowMs'>
   /** (G2) Ledgers with a proven owner that have something to be served, and read it. */
   readonly #owned = new Set<Ledger>()
   #strangersBytes = 0
   /** Envelopes whose sends take long, the longest first. */
   readonly #late = new Set<Envelope>()
   readonly #turnedAway = new Map<PeerKey, TurnedAway>()
+  /** (G3) Strangers that wait to be admitted, the longest first, and since when. */
+  readonly #waiting = new Map<Ledger, number>()
+  /** (G3) When one of them last had its way, or did not get it in time. */
+  #hadWayMs = Number.NEGATIVE_INFINITY
 
-  constructor(admission: Admission, { strangersBytesMax }: Pick<ServeLimits, 'strangersBytesMax'>) {
+  constructor(admission: Admission, limits: Pick<ServeLimits, 'strangersBytesMax' | 'newcomerAfterMs' | 'sendSlowMs'>) {
     this.#admission = admission
-    this.#strangersBytesMax = strangersBytesMax
+    this.#limits = limits
   }
 
   /** Nothing is served at all. */
@@ -53,9 +61,10 @@ export class Gate {
    */
   room(ledger: Ledger, isAlone: boolean, nowMs: number): number {
     // (G2)
-    if (this.#owned.size > 0 && this.#strangersBytes >= this.#strangersBytesMax && this.isStranger(ledger.peer, nowMs)) return 0
+    if (this.#strangersHaveAll && this.isStranger(ledger.peer, nowMs)) return 0
     const room = this.#admission.room(ledger.peer, nowMs)
     if (room > 0) {
+      if (this.#yields(ledger, nowMs)) return 0
       if (isAlone) return room
       const part = Math.ceil(room / 4)
       return ledger.hasEnvelope ? Math.max(0, Math.min(part, Math.floor((room - this.#admission.counted) / 2))) : part
@@ -64,6 +73,9 @@ export class Gate {
     if (this.#admission.mode === 'open') {
       if (!ledger.waits) this.turnAway(ledger, 1, nowMs)
       ledger.waits = true
+      if (this.#admission.freeScore > 0 && !this.#admission.hasOwner(ledger.peer) && !this.#waiting.has(ledger)) {
+        this.#waiting.set(ledger, nowMs)
+      }
     } else {
       this.turnAway(ledger, ledger.queuedBlocks, nowMs)
       ledger.refuseQueued()
@@ -104,8 +116,15 @@ export class Gate {
     return this.#owned.has(ledger)
   }
 
+  /** It waits for nothing any more, or reads too slowly for anybody to wait for it. */
+  waitsNoMore(ledger: Ledger): void {
+    this.#waiting.delete(ledger)
+    if (ledger.queuedBlocks === 0) ledger.waits = false
+  }
+
   forget(ledger: Ledger): void {
     this.#owned.delete(ledger)
+    this.#waiting.delete(ledger)
     this.#turnedAway.delete(ledger.peer)
   }
 
@@ -113,6 +132,9 @@ export class Gate {
   took(envelope: Envelope, nowMs: number): void {
     if (envelope.requests === 0) return
     envelope.ledger.waits = false
+    const sinceMs = this.#waiting.get(envelope.ledger) ?? nowMs
+    if (nowMs - sinceMs >= this.#limits.newcomerAfterMs) this.#hadWayMs = nowMs
+    this.#waiting.delete(envelope.ledger)
     this.#admission.admit(envelope.ledger.peer, envelope.requests, nowMs)
     if (envelope.isStrangers) this.#strangersBytes += envelope.bytes
   }
@@ -146,5 +168,20 @@ export class Gate {
     if (envelope.isStrangers && !isLate) this.#strangersBytes -= envelope.bytes
     this.#admission.ended(ledger.peer, blocksWritten, { isServed: true, wasLate: isLate }, nowMs)
     this.#admission.ended(ledger.peer, requests - blocksWritten, { isServed: false, wasLate: isLate }, nowMs)
+  }
+
+  /** (G2) */
+  get #strangersHaveAll(): boolean {
+    return this.#owned.size > 0 && this.#strangersBytes >= this.#limits.strangersBytesMax
+  }
+
+  /** (G3) */
+  #yields(ledger: Ledger, nowMs: number): boolean {
+    const { newcomerAfterMs, sendSlowMs } = this.#limits
+    const [longest] = this.#waiting
+    if (longest === undefined || longest[0] === ledger || this.#strangersHaveAll) return false
+    const waitedMs = nowMs - Math.max(longest[1], this.#hadWayMs)
+    if (waitedMs >= newcomerAfterMs + sendSlowMs) this.#hadWayMs = nowMs
+    return waitedMs >= newcomerAfterMs && waitedMs < newcomerAfterMs + sendSlowMs
   }
 }

@@ -1,7 +1,8 @@
 import { type PeerKey, peerKey } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
 import { defaultServeLimits } from '../src/index.ts'
-import { alice, asks, block, blocks, bob } from './asks.ts'
+import { alice, asks, block, blocks, bob, cancel } from './asks.ts'
+import type { TestBlock } from './asks.ts'
 import { message, register, Scene } from './scene.ts'
 
 const KiB = 1024
@@ -80,5 +81,90 @@ describe('while a client with a proven owner is served', () => {
     const his = scene.answers(bob).length - before
     expect(his).toBeGreaterThan(10)
     expect(served).toBeGreaterThanOrEqual(his / 2)
+  })
+})
+
+/** Rounds of 5 ms in which a greedy client reads a message and asks for more, until `isOver` or there were so many. */
+function stream(scene: Scene, greedy: PeerKey, all: readonly TestBlock[], rounds: number, isOver: () => boolean): void {
+  for (let round = 0; round < rounds && !isOver(); round++) {
+    scene.nowMs += 5
+    scene.releaseOne(greedy)
+    scene.tell(greedy, message(asks(all)))
+    scene.settle()
+  }
+}
+
+/** Alice, who has more requests open than strangers may, and goes on. */
+async function begun(): Promise<{ scene: Scene; all: TestBlock[] }> {
+  const scene = new Scene({}, { openRequestsMax: 1024, freeScoreRequests: 128 })
+  const all = await blocks(1024, KiB)
+  scene.store.put(...all)
+  register(scene, alice)
+  scene.hold(alice)
+  scene.ask(alice, ...asks(all))
+  stream(scene, alice, all, 30, () => false)
+  expect(scene.admission.open).toBeGreaterThan(128)
+  return { scene, all }
+}
+
+describe('beside a client with a proven owner that asks for small blocks without end', () => {
+  const { newcomerAfterMs, sendSlowMs } = defaultServeLimits
+
+  it('[I11][I14] a stranger waits while more is open than its score, but not for ever', async () => {
+    const { scene, all } = await begun()
+    const beganMs = scene.nowMs
+    scene.tell(bob, message(asks(all.slice(0, 1))))
+    stream(scene, alice, all, 100, () => scene.answers(bob).length > 0)
+    expect(scene.answers(bob)).toEqual([])
+    expect(scene.engine.ledger(bob)?.waits).toBe(true)
+    // Time passes in which nothing happens that the test needs.
+    scene.nowMs = beganMs + newcomerAfterMs - 100
+    stream(scene, alice, all, 200, () => scene.answers(bob).length > 0)
+    expect(scene.answers(bob).length).toBe(1)
+    expect(scene.nowMs - beganMs).toBeLessThanOrEqual(newcomerAfterMs + sendSlowMs)
+    expect(scene.admission.counts().get('free')).toBe(1)
+  })
+
+  it('[I4] any number of strangers that wait have their way once in ten seconds together, for a second at most', async () => {
+    const { scene, all } = await begun()
+    const strangers = Array.from({ length: 40 }, (_, index) => peerKey(`stranger ${index}`))
+    for (const peer of strangers) {
+      scene.hold(peer)
+      scene.tell(peer, message(asks(all.slice(0, 100))))
+    }
+    stream(scene, alice, all, 1, () => false)
+    scene.nowMs += newcomerAfterMs
+    const servedSome = (): boolean => strangers.some((peer) => scene.answers(peer).length > 0)
+    stream(scene, alice, all, 200, servedSome)
+    expect(servedSome()).toBe(true)
+    // Now it is she who is served, whoever still waits.
+    const before = scene.answers(alice).length
+    stream(scene, alice, all, 20, () => false)
+    expect(scene.answers(alice).length - before).toBeGreaterThan(1000)
+    // For the next one she is given nothing …
+    scene.nowMs += newcomerAfterMs
+    const taken = (): number => {
+      const reads = scene.store.reads
+      scene.releaseOne(alice)
+      scene.settle()
+      return scene.store.reads - reads
+    }
+    expect(taken()).toBe(0)
+    // … but where what is open does not end, others do not wait for that.
+    scene.nowMs += sendSlowMs
+    expect(taken()).toBeGreaterThan(0)
+  })
+
+  it('who cancels what waits does not wait, and nobody waits for it', async () => {
+    const { scene, all } = await begun()
+    scene.tell(bob, message(asks(all.slice(0, 1))))
+    stream(scene, alice, all, 1, () => false)
+    expect(scene.engine.ledger(bob)?.waits).toBe(true)
+    scene.tell(bob, message([cancel((all[0] as TestBlock).cid)]))
+    expect(scene.engine.ledger(bob)?.waits).toBe(false)
+    scene.nowMs += newcomerAfterMs
+    const before = scene.answers(alice).length
+    stream(scene, alice, all, 20, () => false)
+    expect(scene.answers(alice).length - before).toBeGreaterThan(1000)
   })
 })

@@ -155,6 +155,11 @@ export class Admission {
     return this.#limits.openRequestsMax / 4
   }
 
+  /** (3) */
+  get freeScore(): number {
+    return this.#limits.freeScoreRequests
+  }
+
   /** [I10] How many requests of a peer are admitted in a row now. Nothing is counted. */
   room(peer: PeerKey, nowMs: number): number {
     if (this.mode === 'off') return 0
