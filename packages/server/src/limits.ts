@@ -51,8 +51,8 @@ export interface ServeLimits extends IntakeLimits {
   readonly lookupBatchMax: number
   /** Such batches at a time. */
   readonly lookupBatchesMax: number
-  /** The same while blocks are read. */
-  readonly lookupBatchesBesideReadsMax: number
+  /** So long sizes are asked for, of a store that answers by promises, before others have their turn. */
+  readonly lookupTurnMs: number
   /** Blocks being read from the store at a time. */
   readonly readsMax: number
   /** Peers of whom something is remembered. */
@@ -99,7 +99,7 @@ export const defaultServeLimits: ServeLimits = {
   lookupsMax: 65_536,
   lookupBatchMax: 32,
   lookupBatchesMax: 8,
-  lookupBatchesBesideReadsMax: 1,
+  lookupTurnMs: 5,
   readsMax: 128,
   ledgersMax: 4096,
   sendTriesMax: 3,

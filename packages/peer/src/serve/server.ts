@@ -50,6 +50,8 @@ export class Server {
   #held: { readonly peer: PeerKey; readonly go: () => void }[] = []
   #readers = 0
   #lookups = 0
+  /** Since when sizes are looked up without others having had their turn. */
+  #turnMs = 0
   #pumpDue = false
   #isPumping = false
   #stopped = false
@@ -153,8 +155,7 @@ export class Server {
 
   /** Asks the store for sizes, a few batches at a time. */
   #lookUp(): void {
-    // While blocks are read the store's threads are theirs: else who asks for much delays what others are sent.
-    while (this.#lookups < (this.#readers > 0 ? this.#limits.lookupBatchesBesideReadsMax : this.#limits.lookupBatchesMax)) {
+    while (this.#lookups < this.#limits.lookupBatchesMax) {
       const wants = this.#engine.takeLookups()
       if (wants.length === 0) return
       const sizes = wants.map((want) => this.#size(want))
@@ -170,6 +171,11 @@ export class Server {
 
   async #lookUpBatch(wants: readonly Want[], sizes: readonly (Size | Promise<Size>)[]): Promise<void> {
     const known = await Promise.all(sizes.map(async (size) => await size))
+    // A store may answer within the turn: thousands of wants, one batch after another, would hold up what others are sent.
+    if (this.#ports.nowMs() - this.#turnMs > this.#limits.lookupTurnMs) {
+      await new Promise((resolve) => setImmediate(resolve))
+      this.#turnMs = this.#ports.nowMs()
+    }
     this.#lookups--
     this.#engine.lookedUp(wants, known, this.#ports.nowMs())
     this.#lookUp()
