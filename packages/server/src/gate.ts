@@ -24,6 +24,9 @@ export interface TurnedAway {
  *     owner has a higher score and that asks without end for small blocks. So once in `newcomerAfterMs` the stranger that has
  *     waited longest, and for that long, has its way: nobody else is given anything until so few are open that it is admitted,
  *     but for `sendSlowMs` at most, in which what is open is written or late. It is admitted by its score like everybody.
+ * G4. Nobody is refused by an idle server: where all that is open is the peer's own, and nobody else was refused within
+ *     `newcomerAfterMs`, what there is no room for waits in any mode. A client alone that asks for small blocks has more of them
+ *     on their way than its score.
  */
 export class Gate {
   readonly #admission: Admission
@@ -36,6 +39,9 @@ export class Gate {
   readonly #turnedAway = new Map<PeerKey, TurnedAway>()
   /** (G3) Strangers that wait to be admitted, the longest first, and since when. */
   readonly #waiting = new Map<Ledger, number>()
+  /** (G4) Who was refused last, and when another was before. */
+  #refused: { readonly peer: PeerKey; readonly atMs: number } | undefined
+  #otherRefusedMs = Number.NEGATIVE_INFINITY
   /** (G3) When one of them last had its way, or did not get it in time. */
   #hadWayMs = Number.NEGATIVE_INFINITY
 
@@ -76,7 +82,8 @@ export class Gate {
       if (this.#admission.freeScore > 0 && !this.#admission.hasOwner(ledger.peer) && !this.#waiting.has(ledger)) {
         this.#waiting.set(ledger, nowMs)
       }
-    } else {
+    } else if (this.#isIdle(ledger, nowMs)) ledger.waits = true
+    else {
       this.turnAway(ledger, ledger.queuedBlocks, nowMs)
       ledger.refuseQueued()
     }
@@ -85,7 +92,7 @@ export class Gate {
 
   /** Whether a peer is to be told DONT_HAVE in place of its block or HAVE; asked before either is promised. */
   refuses(ledger: Ledger, nowMs: number): boolean {
-    if (this.#admission.mode === 'open' || this.#admission.room(ledger.peer, nowMs) > 0) return false
+    if (this.#admission.mode === 'open' || this.#admission.room(ledger.peer, nowMs) > 0 || this.#isIdle(ledger, nowMs)) return false
     this.turnAway(ledger, 1, nowMs)
     return true
   }
@@ -94,6 +101,8 @@ export class Gate {
     const { peer } = ledger
     ledger.turnedAway += requests
     const decision = this.#admission.turnAway(peer, requests, nowMs)
+    if (this.#refused !== undefined && this.#refused.peer !== peer) this.#otherRefusedMs = this.#refused.atMs
+    this.#refused = { peer, atMs: nowMs }
     this.#turnedAway.set(peer, { peer, decision, requests: requests + (this.#turnedAway.get(peer)?.requests ?? 0) })
   }
 
@@ -173,6 +182,13 @@ export class Gate {
   /** (G2) */
   get #strangersHaveAll(): boolean {
     return this.#owned.size > 0 && this.#strangersBytes >= this.#limits.strangersBytesMax
+  }
+
+  /** (G4) */
+  #isIdle({ peer }: Ledger, nowMs: number): boolean {
+    const { peer: refused, atMs = Number.NEGATIVE_INFINITY } = this.#refused ?? {}
+    const otherMs = refused === peer ? this.#otherRefusedMs : atMs
+    return nowMs - otherMs >= this.#limits.newcomerAfterMs && this.#admission.isAlone(peer, nowMs)
   }
 
   /** (G3) */

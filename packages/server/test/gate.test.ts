@@ -100,6 +100,37 @@ describe('in the mode registered', () => {
     expect(scene.admission.open).toBe(0)
   })
 
+  it('[I11][I14] who is alone is not refused for its own requests, until another comes for whom there is no room', async () => {
+    const scene = new Scene({ envelopeBytesMin: 2000 }, { mode: 'registered', openRequestsMax: 10, freeScoreRequests: 1 })
+    const all = await blocks(8, 2000)
+    scene.store.put(...all)
+    scene.hold(alice)
+    scene.ask(alice, ...asks(all))
+    expect(scene.admission.open).toBe(2)
+    scene.ask(alice, wantHave((all[7] as TestBlock).cid))
+    expect(scene.answers(alice).filter((line) => line.startsWith('dont-have'))).toEqual([])
+    expect(scene.engine.takeTurnedAway()).toEqual([])
+    // Bob is refused, and from now on alice has what there is room for, as he has when he comes again.
+    scene.ask(bob, ...asks(all.slice(0, 1)))
+    expect(scene.answers(bob)).toEqual([`dont-have ${(all[0] as TestBlock).cid.toString()}`])
+    scene.release(alice)
+    scene.settle()
+    const answers = scene.answers(alice)
+    expect(answers.filter((line) => line.startsWith('dont-have')).length).toBeGreaterThan(0)
+    scene.ask(bob, ...asks(all.slice(0, 1)))
+    expect(scene.answers(bob).at(-1)).toBe(`block ${(all[0] as TestBlock).cid.toString()}`)
+    // Once that was long ago she has all.
+    scene.nowMs += 60_000
+    scene.ask(alice, ...asks(all))
+    expect(
+      scene
+        .answers(alice)
+        .slice(-8)
+        .filter((line) => line.startsWith('block')).length
+    ).toBe(8)
+    expect(scene.admission.open).toBe(0)
+  })
+
   it('[I14] a block that we lack is denied as ever, and pushed when it comes to who is let in then', async () => {
     const scene = new Scene({}, { mode: 'registered', openRequestsMax: 10, freeScoreRequests: 0 })
     const { cid, bytes } = await block(1, 5000)

@@ -168,6 +168,12 @@ export class Admission {
     return Math.min(inRow, openRequestsMax - this.#open)
   }
 
+  /** Whether a peer is kept out by nothing but its own open requests. */
+  isAlone(peer: PeerKey, nowMs: number): boolean {
+    const client = this.#clients.get(peer)
+    return client !== undefined && client.open === this.#open && client.overdue === 0 && this.#scoreOf(client.owner, nowMs) > 0
+  }
+
   /** [I10] So many requests of a peer, no more than there is `room` for, are open from now on. `ended` must follow for each. */
   admit(peer: PeerKey, requests: number, nowMs: number): void {
     assert(requests <= this.room(peer, nowMs), 'no more requests are admitted than there is room for')
