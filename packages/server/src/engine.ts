@@ -50,7 +50,8 @@ const presencesAlways = 16
  * S4. All that is in memory is bounded, over all peers and for each; peers that read slowly share a quarter of it (memory.ts).
  *     Who waits for room keeps its turn: else small blocks would pass a large one for ever.
  * S5. A send that takes longer than `sendSlowMs` belongs to the slow ones from then on, and what was read ahead for its peer
- *     is let go. Where they have more than their part by it, the sends that take longest are given up.
+ *     is let go. Where they have more than their part by it, the sends that take longest are given up, and who did not read one
+ *     is sent nothing for `lateRestMs`: each new stream has room for what nobody reads.
  * S6. Each want that is taken is admitted, or waits, or is refused; clients without an owner yield to those with one (gate.ts).
  * S7. What an envelope could not deliver waits again, at its old place. Nothing is credited that was not written.
  * S8. Where nothing is served (mode `off`), every want is denied at once, and none is kept.
@@ -123,8 +124,8 @@ export class Engine {
     }
     if (this.#gate.isShut) this.#deny(ledger, asked)
     else this.#lookups.arrive(ledger, asked)
-    // A peer that asks is there: try again, unless a timer is about to.
-    if (ledger.failures >= this.#limits.sendTriesMax) this.rearm(peer)
+    // A peer that asks is there: try again, unless a timer is about to, or it asks and does not read (S5).
+    if (ledger.failures >= this.#limits.sendTriesMax && nowMs >= ledger.restsUntilMs) this.rearm(peer)
     this.#offer(ledger)
   }
 
@@ -237,8 +238,10 @@ export class Engine {
     ledger.ripe = true
     this.#offer(ledger)
     ledger.failures++
+    const restMs = envelope.isLate ? this.#limits.lateRestMs : 0
+    ledger.restsUntilMs = nowMs + restMs
     if (ledger.failures >= this.#limits.sendTriesMax) return undefined
-    return this.#limits.sendRetryDelayMs * 2 ** (ledger.failures - 1)
+    return Math.max(restMs, this.#limits.sendRetryDelayMs * 2 ** (ledger.failures - 1))
   }
 
   /** (S5) The send takes longer than `sendSlowMs`. Returns the peers whose sends should be given up, this one perhaps among them. */

@@ -61,6 +61,8 @@ export class Ledger {
   /** No send until a timer, a message or a connection says so: the last one failed. */
   resting = false
   failures = 0
+  /** Until then asking brings no further try: it did not read the last one. */
+  restsUntilMs = Number.NEGATIVE_INFINITY
   /** The last send took long or failed. */
   slow = false
   connected = false

@@ -61,6 +61,8 @@ export interface ServeLimits extends IntakeLimits {
   readonly sendTriesMax: number
   /** Wait after the first failed send; it doubles with each further one. */
   readonly sendRetryDelayMs: number
+  /** Who did not read what was sent, so that it was given up, is sent nothing for so long. */
+  readonly lateRestMs: number
   /** A send has this long, plus the time its bytes need at `sendBitsPerSecondMin` … */
   readonly sendGraceMs: number
   readonly sendBitsPerSecondMin: number
@@ -104,6 +106,7 @@ export const defaultServeLimits: ServeLimits = {
   ledgersMax: 4096,
   sendTriesMax: 3,
   sendRetryDelayMs: 100,
+  lateRestMs: 10_000,
   sendGraceMs: 2000,
   sendBitsPerSecondMin: 100_000,
   sendTimeoutMinMs: 10_000,

@@ -215,6 +215,29 @@ describe('clients that do not read', () => {
     expect(scene.engine.gauges().responseBytes).toBe(0)
   })
 
+  it('are sent nothing for ten seconds after a send was given up, however often they ask', async () => {
+    const scene = new Scene({}, { openRequestsMax: 4 })
+    const all = await blocks(16, 20 * KiB)
+    scene.store.put(...all)
+    const peers = deaf(scene, 3, all)
+    const sentTo = (peer: PeerKey): number => scene.sent.filter((sent) => sent.peer === peer).length
+    for (let wave = 0; wave < 4; wave++) scene.late(defaultServeLimits.sendSlowMs + 1)
+    const before = peers.map(sentTo)
+    expect(Math.max(...before)).toBe(1)
+    for (let second = 0; second < 5; second++) {
+      for (const peer of peers) scene.ask(peer, ...asks(all))
+      scene.advance(1000)
+    }
+    expect(peers.map(sentTo)).toEqual(before)
+    for (const peer of peers) scene.release(peer)
+    scene.advance(defaultServeLimits.lateRestMs)
+    for (const peer of peers) {
+      expect(scene.ledger(peer)?.wants).toEqual([])
+      // What was asked for again while it was being written is answered again.
+      expect(scene.ledger(peer)?.blocksSent).toBeGreaterThanOrEqual(16)
+    }
+  })
+
   it('a late answer that is only announcements is nobody’s request', async () => {
     const scene = new Scene()
     const { cid } = await block(1)
