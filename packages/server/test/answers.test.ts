@@ -1,6 +1,6 @@
 import { CID } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
-import { alice, block, blocks, bob, cancel, cidV0, identityCid, want, wantHave } from './asks.ts'
+import { alice, asks, block, blocks, bob, cancel, cidV0, identityCid, want, wantHave } from './asks.ts'
 import type { TestBlock } from './asks.ts'
 import { message, Scene } from './scene.ts'
 
@@ -250,5 +250,62 @@ describe('how a want lives on', () => {
     scene.tell(alice, message([cancel(cid)]))
     scene.settle()
     expect(scene.answers(alice)).toEqual([])
+  })
+})
+
+describe('what goes together', () => {
+  it('what one message asks for is answered in one, also after others were answered', async () => {
+    const scene = new Scene({ lookupBatchMax: 1 })
+    const absent = await blocks(4, 64)
+    scene.ask(alice, ...asks(absent.slice(0, 1)))
+    scene.ask(alice, ...asks(absent.slice(1)))
+    expect(scene.sent.map(({ message }) => message.presences.length)).toEqual([1, 3])
+  })
+
+  it('a block above what a message holds that arrives is not denied once more', async () => {
+    const scene = new Scene()
+    const { cid } = await block(1)
+    scene.ask(alice, want(cid, { sendDontHave: true }))
+    expect(scene.engine.blockArrived(cid, 4 * 1024 * 1024, 0)).toBe(false)
+    scene.settle()
+    expect(scene.answers(alice)).toEqual([`dont-have ${cid.toString()}`])
+  })
+
+  it('what was denied unseen is said though all that was to be looked up is cancelled', async () => {
+    const scene = new Scene({ lookupsPerPeerMax: 1 })
+    const [first, second] = (await blocks(2, 2000)) as [TestBlock, TestBlock]
+    scene.tell(alice, message(asks([first, second])))
+    scene.tell(alice, message([cancel(first.cid)]))
+    scene.settle()
+    expect(scene.answers(alice)).toEqual([`dont-have ${second.cid.toString()}`])
+  })
+
+  it('a full list leaves nothing of the earlier one in what is queued', async () => {
+    const scene = new Scene({ envelopeBytesTarget: 2000, envelopesAheadMax: 1 })
+    const all = await blocks(6, 2000)
+    scene.store.put(...all)
+    scene.hold(alice)
+    scene.ask(alice, ...asks(all))
+    scene.tell(alice, message([], { full: true }))
+    expect(scene.engine.gauges()).toMatchObject({ wants: 0, queuedBytes: 0 })
+    scene.disconnect(alice)
+    scene.settle()
+  })
+
+  it('who asks for DONT_HAVE at the second time is told, whatever became of the first', async () => {
+    const scene = new Scene()
+    const [early, vanished] = (await blocks(2, 2000)) as [TestBlock, TestBlock]
+    scene.tell(alice, message([want(early.cid, { sendDontHave: true })]))
+    scene.tell(alice, message([want(early.cid)]))
+    scene.settle()
+    expect(scene.answers(alice)).toEqual([`dont-have ${early.cid.toString()}`])
+    // It is read when it is asked for again, and turns out to be gone.
+    scene.store.size = () => 2000
+    scene.tell(bob, message([want(vanished.cid)]))
+    scene.engine.lookedUp(scene.engine.takeLookups(), [2000], 0)
+    scene.begin()
+    expect(scene.reading).toBe(1)
+    scene.ask(bob, want(vanished.cid, { sendDontHave: true }))
+    expect(scene.answers(bob)).toEqual([`dont-have ${vanished.cid.toString()}`])
   })
 })

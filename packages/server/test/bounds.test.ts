@@ -1,7 +1,7 @@
-import { peerKey } from '@shardswap/interface'
+import { type PeerKey, peerKey } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
 import { defaultServeLimits } from '../src/limits.ts'
-import { alice, block, blocks, bob, want } from './asks.ts'
+import { alice, asks, block, blocks, bob, want } from './asks.ts'
 import type { TestBlock } from './asks.ts'
 import { message, Scene } from './scene.ts'
 
@@ -151,7 +151,69 @@ describe('what all peers share', () => {
   })
 })
 
+describe('a peer that asks faster than the store answers', () => {
+  it('[F20] waits above half of what may be looked up for it, or for all where it has some of that', async () => {
+    const scene = new Scene({ lookupsPerPeerMax: 8, lookupsMax: 12, lookupBatchMax: 1 })
+    const all = await blocks(20, 64)
+    const tell = (peer: PeerKey, count: number): void => scene.tell(peer, message(asks(all.slice(0, count))))
+    tell(alice, 4)
+    expect(scene.engine.isBehind(alice)).toBe(false)
+    tell(bob, 3)
+    expect([alice, bob].map((peer) => scene.engine.isBehind(peer))).toEqual([true, true])
+    expect(scene.engine.isBehind(peerKey('carol'))).toBe(false)
+    scene.disconnect(bob)
+    expect(scene.engine.isBehind(alice)).toBe(false)
+    tell(alice, 5)
+    expect(scene.engine.isBehind(alice)).toBe(true)
+    scene.settle()
+    expect(scene.engine.isBehind(alice)).toBe(false)
+  })
+
+  it('is denied so much at most that waits to be said', async () => {
+    const scene = new Scene({ presencesPerPeerMax: 5, envelopesAheadMax: 1 })
+    const busy = await block(1, 2000)
+    const absent = await blocks(20, 64, 100)
+    scene.store.put(busy)
+    scene.hold(alice)
+    scene.ask(alice, want(busy.cid))
+    scene.ask(alice, ...asks(absent))
+    expect(scene.engine.gauges().presences).toBe(5)
+    scene.release(alice)
+    scene.settle()
+    expect(scene.answers(alice).length).toBe(6)
+  })
+})
+
 describe('memory', () => {
+  it('of one peer no more is read ahead where blocks are large', async () => {
+    const scene = new Scene({ readAheadBytesPerPeerMax: 3 * MiB })
+    const all = await blocks(16, MiB)
+    scene.store.put(...all)
+    scene.hold(alice)
+    scene.ask(alice, ...asks(all))
+    expect(scene.engine.gauges().responseBytes).toBe(4 * MiB)
+    scene.disconnect(alice)
+    scene.settle()
+  })
+
+  it('an envelope takes an eighth of what is left, so that some is left', async () => {
+    const scene = new Scene({ responseBytesMax: 16 * MiB, envelopeBytesMin: 4 * MiB, envelopeBytesTarget: 4 * MiB })
+    const all = await blocks(64, 128 * KiB)
+    scene.store.put(...all)
+    scene.hold(alice)
+    scene.tell(alice, message(asks(all)))
+    scene.tell(bob, message(asks(all)))
+    for (let wants = scene.engine.takeLookups(); wants.length > 0; wants = scene.engine.takeLookups()) {
+      scene.engine.lookedUp(
+        wants,
+        wants.map(() => 128 * KiB),
+        0
+      )
+    }
+    // Of the 12 MiB that are for peers that read.
+    expect(scene.engine.nextEnvelope(0)?.bytes).toBe(1.5 * MiB)
+  })
+
   it('of one peer a bounded amount is read ahead, however much it asks and however slowly it reads', async () => {
     const scene = new Scene()
     const all = await blocks(64, 256 * KiB)
@@ -329,6 +391,31 @@ describe('order', () => {
     scene.store.put(...all)
     scene.ask(alice, ...all.map(({ cid }) => want(cid)))
     expect(scene.sent.map(({ message }) => message.pendingBytes)).toEqual([6000, 2000, 0])
+  })
+
+  it('pendingBytes fits its field, however much stays queued', async () => {
+    const scene = new Scene({ envelopesAheadMax: 1 })
+    const all = await blocks(1024, 64)
+    scene.store.put(...all)
+    scene.store.size = () => defaultServeLimits.blockBytesServedMax
+    scene.ask(alice, ...asks(all))
+    expect(scene.sent[0]?.message.pendingBytes).toBe(2 ** 31 - 1)
+    expect(scene.sent.at(-1)?.message.pendingBytes).toBe(0)
+  })
+
+  it('who reads slowly has its turn beside those who ask without end', async () => {
+    const scene = new Scene()
+    const all = await blocks(200, 16 * KiB)
+    scene.store.put(...all)
+    scene.hold(alice)
+    scene.ask(alice, ...asks(all.slice(0, 1)))
+    scene.nowMs = defaultServeLimits.sendSlowMs + 1
+    scene.release(alice)
+    scene.settle()
+    expect(scene.engine.ledger(alice)?.slow).toBe(true)
+    scene.tell(bob, message(asks(all)))
+    scene.tell(alice, message(asks(all.slice(1, 2))))
+    expect([scene.serveOne(), scene.serveOne()]).toContain(alice)
   })
 
   it('where memory is scarce, a large block keeps its turn: small ones do not pass it', async () => {

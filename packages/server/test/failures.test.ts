@@ -104,3 +104,66 @@ it('a cancel while the send fails frees the want', async () => {
   expect(scene.sent.length).toBe(1)
   expect(scene.ledger(alice)?.wants).toEqual([])
 })
+
+it('[I13] what was not written is no request served', async () => {
+  const scene = new Scene()
+  const { cid, bytes } = await block(1, 2000)
+  scene.store.put({ cid, bytes })
+  scene.outcome = () => false
+  scene.ask(alice, want(cid))
+  expect(scene.admission.view(0)).toMatchObject({ open: 0, served: 0 })
+  scene.outcome = () => true
+  scene.advance(100)
+  expect(scene.admission.view(0)).toMatchObject({ open: 0, served: 1 })
+})
+
+it('what is queued for a peer is counted right after what was read ahead was let go', async () => {
+  const scene = new Scene({ envelopeBytesTarget: 4000, envelopesAheadMax: 2 })
+  const all = await blocks(8, 2000)
+  scene.store.put(...all)
+  scene.hold(alice)
+  scene.outcome = () => false
+  scene.ask(alice, ...all.map(({ cid }) => want(cid)))
+  scene.release(alice)
+  scene.settle()
+  expect(scene.engine.ledger(alice)?.pendingBytes).toBe(16_000)
+})
+
+it('one failed send makes a peer slow, and the next quick one fast again', async () => {
+  const scene = new Scene()
+  const { cid, bytes } = await block(1, 2000)
+  scene.store.put({ cid, bytes })
+  scene.outcome = () => false
+  scene.ask(alice, want(cid))
+  expect(scene.engine.ledger(alice)?.slow).toBe(true)
+  scene.outcome = () => true
+  scene.advance(100)
+  expect(scene.engine.ledger(alice)?.slow).toBe(false)
+})
+
+it('a send is slow by how long it took, not by when it was', async () => {
+  const scene = new Scene()
+  const { cid, bytes } = await block(1, 2000)
+  scene.store.put({ cid, bytes })
+  scene.nowMs = 1_000_000
+  scene.ask(alice, want(cid))
+  expect(scene.engine.ledger(alice)?.slow).toBe(false)
+})
+
+it('failures that are no row, and those before a peer asked again, cost no try', async () => {
+  const scene = new Scene()
+  const { cid, bytes } = await block(1, 2000)
+  scene.store.put({ cid, bytes })
+  const outcomes = [false, false, true]
+  scene.outcome = () => outcomes.shift() ?? false
+  scene.ask(alice, want(cid))
+  for (let time = 0; time < 5; time++) scene.advance(1000)
+  expect(scene.sent.length).toBe(3)
+  scene.ask(alice, want(cid))
+  for (let time = 0; time < 5; time++) scene.advance(1000)
+  expect(scene.sent.length).toBe(6)
+  // Given up; but it asks.
+  scene.ask(alice, wantHave(cid))
+  for (let time = 0; time < 5; time++) scene.advance(1000)
+  expect(scene.sent.length).toBe(9)
+})

@@ -329,3 +329,57 @@ it('who was given nothing for ten seconds is a newcomer again, and what it owed 
   greet(alice)
   expect([scene.serveOne(), scene.serveOne()]).toContain(alice)
 })
+
+it('who owes much and is given nothing for ten seconds owes nothing more', async () => {
+  const scene = new Scene()
+  const all = await blocks(60, 256 * KiB)
+  const huge = await blocks(2, 3 * MiB, 900)
+  scene.store.put(...all, ...huge)
+  scene.tell(bob, message(asks(all)))
+  scene.tell(alice, message(asks(huge.slice(0, 1))))
+  for (let turn = 0; turn < 3; turn++) scene.serveOne()
+  expect(scene.ledger(alice)?.blocksSent).toBe(1)
+  scene.nowMs += defaultServeLimits.newcomerAfterMs
+  scene.tell(alice, message(asks(huge.slice(1))))
+  expect([scene.serveOne(), scene.serveOne()]).toContain(alice)
+})
+
+it('who is late once more is so in the same part of the memory', async () => {
+  const scene = new Scene()
+  const all = await blocks(4, 256 * KiB)
+  scene.store.put(...all)
+  scene.hold(alice)
+  scene.ask(alice, ...asks(all))
+  for (let wave = 0; wave < 3; wave++) {
+    scene.late(defaultServeLimits.sendSlowMs + 1)
+    scene.releaseOne(alice)
+    scene.settle()
+  }
+  scene.release(alice)
+  scene.settle()
+  expect(scene.engine.gauges().responseBytes).toBe(0)
+})
+
+it('[I4] what was read for a stranger counts as that until it is written, also where it has shown an owner meanwhile', async () => {
+  const scene = new Scene()
+  const all = await blocks(64, 128 * KiB)
+  const small = await blocks(40, KiB, 1000)
+  scene.store.put(...all, ...small)
+  scene.hold(alice)
+  scene.ask(alice, ...asks(all.slice(0, 1)))
+  scene.ask(alice, ...asks(small.slice(0, 3)))
+  register(scene, alice)
+  scene.ask(alice, ...asks(small.slice(3, 6)))
+  scene.release(alice)
+  scene.settle()
+  register(scene, bob)
+  scene.hold(bob)
+  scene.ask(bob, ...asks(all))
+  const his = scene.engine.gauges().responseBytes
+  for (let index = 0; index < 40; index++) {
+    const stranger = peerKey(`stranger ${index}`)
+    scene.hold(stranger)
+    scene.ask(stranger, ...asks(all))
+  }
+  expect(scene.engine.gauges().responseBytes - his).toBe(defaultServeLimits.strangersBytesMax)
+})

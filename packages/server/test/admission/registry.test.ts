@@ -53,6 +53,13 @@ class Scene {
 }
 
 describe('bindings', () => {
+  it('[I3] one that is renewed without end takes one place of its owner', () => {
+    const scene = new Scene({ bindingsPerOwnerMax: 2 })
+    for (let sequence = 1; sequence < 10; sequence++) expect(scene.tell(binding(1, 'a', { sequence }))).toBe('taken')
+    expect(scene.tell(binding(2, 'a'))).toBe('taken')
+    expect(scene.tell(binding(3, 'a'))).toBe('full')
+  })
+
   it('[I3][I16] a client key points to a server, a server to its owner, an owner to its servers', () => {
     const { registry } = new Scene()
     expect(registry.accept(binding(1, 'a'), 300, 0)).toEqual({

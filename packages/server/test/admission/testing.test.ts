@@ -270,3 +270,11 @@ it('limits by which no test could be made are rejected', () => {
   expect(() => verifyTestLimits({ visitTimeoutMs: 2 ** 31 })).toThrow(InvalidParametersError)
   expect(verifyTestLimits({ visitsPerHourMax: 0.5 }).visitsPerHourMax).toBe(0.5)
 })
+
+it('[I5] no server is visited twice at the same time, however late it is', () => {
+  const scene = new Scene({ visitsAtOnceMax: 2, visitsPerHourMax: 1e9 })
+  scene.claim(1, 'a', 'b', 'c')
+  scene.nowMs = hourMs
+  expect(scene.core.begin(scene.nowMs)?.server).toBe(serverOf(1))
+  expect(scene.core.begin(scene.nowMs + hourMs)).toBeUndefined()
+})
