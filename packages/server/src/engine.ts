@@ -78,7 +78,7 @@ export class Engine {
   constructor(limits: ServeLimits, admission: Admission) {
     this.#limits = limits
     this.#gate = new Gate(admission, limits)
-    this.#lookups = new Lookups(limits, this.#missing)
+    this.#lookups = new Lookups(limits, this.#missing, (ledger) => this.#offer(ledger))
     this.#memory = new ResponseMemory(limits)
     const isStranger = (ledger: Ledger): boolean => !this.#gate.isAttended(ledger)
     this.#turns = { fast: new Turns(limits, isStranger), slow: new Turns(limits, isStranger) }
@@ -154,7 +154,7 @@ export class Engine {
 
   /** The next wants of one peer whose sizes are to be asked; empty when there are none. Each goes to `lookedUp`. */
   takeLookups(): Want[] {
-    return this.#lookups.take((ledger) => this.#offer(ledger))
+    return this.#lookups.take()
   }
 
   /** Whether so many sizes are still to be looked up that the peer should wait before it asks for more. */

@@ -331,11 +331,19 @@ export class Ledger {
   }
 
   /** DONT_HAVE for a want that is not kept, where it was asked for. */
-  refuseEntry(entry: AskedEntry): void {
+  refuseEntry(entry: Pick<AskedEntry, 'cid' | 'sendDontHave'>): void {
     if (!entry.sendDontHave) return
     const key = cidKey(entry.cid)
     if (this.wants.has(key) || this.arrived.has(key)) return
     this.#announce({ cid: entry.cid, key, presence: 'dont-have', want: undefined })
+  }
+
+  /** The same for one that arrived and is not looked up. */
+  denyArrived(want: Want): void {
+    if (this.arrived.get(want.key) !== want) return
+    this.arrived.delete(want.key)
+    want.state = 'gone'
+    this.refuseEntry(want)
   }
 
   #refuse(want: Want): void {

@@ -2,35 +2,43 @@ import { assert } from '@shardswap/interface'
 import type { Ledger } from './ledger.ts'
 import type { ServeLimits } from './limits.ts'
 import type { MissingBlocks } from './missing.ts'
+import { Share } from './share.ts'
 import type { AskedEntry } from './types.ts'
 import { cidKey, Want } from './want.ts'
 import type { Batch } from './want.ts'
 
 /**
- * Wants whose sizes are still to be asked of the store, of every peer a bounded number, and of all together. Peers take turns by
- * batches, so who asks for much is not looked up before who asks for little.
+ * Wants whose sizes are still to be asked of the store, of every peer a bounded number, and of all together: where those are
+ * reached, the last wants of who has most give way to those of who has less, and are denied. Peers take turns by batches, so who
+ * asks for much is not looked up before who asks for little.
  */
 export class Lookups {
   readonly #limits: ServeLimits
   readonly #missing: MissingBlocks
+  readonly #offer: (ledger: Ledger) => void
+  readonly #places: Share<Ledger>
   /** Ledgers with sizes to look up, in turn. */
   readonly #ledgers = new Set<Ledger>()
-  #waiting = 0
   #order = 0
 
-  constructor(limits: ServeLimits, missing: MissingBlocks) {
+  /** `offer`: a peer has something that may be said now. */
+  constructor(limits: ServeLimits, missing: MissingBlocks, offer: (ledger: Ledger) => void) {
     this.#limits = limits
     this.#missing = missing
+    this.#offer = offer
+    this.#places = new Share<Ledger>(limits.lookupsMax, (ledger, places) => this.#yieldPlaces(ledger, places))
   }
 
   get waiting(): number {
-    return this.#waiting
+    return this.#places.taken
   }
 
   /** Takes what a message asks for, the highest priorities where that is too much; the rest is refused. */
   arrive(ledger: Ledger, asked: readonly AskedEntry[]): void {
-    const room = Math.min(this.#limits.lookupsPerPeerMax - ledger.lookups.length, this.#limits.lookupsMax - this.#waiting)
-    const chosen = asked.length <= room ? undefined : highest(asked, room)
+    const room = Math.min(asked.length, this.#limits.lookupsPerPeerMax - ledger.lookups.length)
+    let places = 0
+    for (; places < room && this.#places.hasRoom(ledger); places++) this.#places.take(ledger)
+    const chosen = asked.length === places ? undefined : highest(asked, places)
     const batch: Batch = { left: 0 }
     for (const [index, entry] of asked.entries()) {
       if (chosen === undefined || chosen[index] === 1) {
@@ -38,17 +46,16 @@ export class Lookups {
         batch.left++
       } else ledger.refuseEntry(entry)
     }
-    this.#waiting += batch.left
     if (batch.left > 0) this.#ledgers.add(ledger)
     else if (asked.length > 0) ledger.ripe = true
   }
 
-  /** The next wants of one peer whose sizes are to be asked; empty when there are none. `onPassed`: all of a peer's next were cancelled. */
-  take(onPassed: (ledger: Ledger) => void): Want[] {
+  /** The next wants of one peer whose sizes are to be asked; empty when there are none. */
+  take(): Want[] {
     for (const ledger of this.#ledgers) {
       this.#ledgers.delete(ledger)
       const taken = ledger.lookups.splice(0, this.#limits.lookupBatchMax)
-      this.#waiting -= taken.length
+      this.#places.give(ledger, taken.length)
       if (ledger.lookups.length > 0) this.#ledgers.add(ledger)
       const live: Want[] = []
       for (const want of taken) {
@@ -59,7 +66,8 @@ export class Lookups {
         } else answeredOne(want)
       }
       if (live.length > 0) return live
-      onPassed(ledger)
+      // All of them were cancelled.
+      this.#offer(ledger)
     }
     return []
   }
@@ -79,13 +87,24 @@ export class Lookups {
   isBehind(ledger: Ledger | undefined): boolean {
     const waiting = ledger?.lookups.length ?? 0
     if (waiting === 0) return false
-    return waiting * 2 > this.#limits.lookupsPerPeerMax || this.#waiting * 2 > this.#limits.lookupsMax
+    return waiting * 2 > this.#limits.lookupsPerPeerMax || this.waiting * 2 > this.#limits.lookupsMax
   }
 
   forget(ledger: Ledger): void {
-    this.#waiting -= ledger.lookups.length
+    this.#places.give(ledger, ledger.lookups.length)
     ledger.lookups = []
     this.#ledgers.delete(ledger)
+  }
+
+  #yieldPlaces(ledger: Ledger, places: number): void {
+    const yielded = ledger.lookups.splice(-places)
+    this.#places.give(ledger, yielded.length)
+    if (ledger.lookups.length === 0) this.#ledgers.delete(ledger)
+    for (const want of yielded) {
+      ledger.denyArrived(want)
+      answeredOne(want)
+    }
+    this.#offer(ledger)
   }
 }
 

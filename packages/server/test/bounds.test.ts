@@ -169,6 +169,24 @@ describe('a peer that asks faster than the store answers', () => {
     expect(scene.engine.isBehind(alice)).toBe(false)
   })
 
+  it('is denied its last wants where others ask for little, and those are not', async () => {
+    const scene = new Scene({ lookupsPerPeerMax: 8, lookupsMax: 64 })
+    const all = await blocks(16, 2000)
+    scene.store.put(...all)
+    const greedy = Array.from({ length: 20 }, (_, index) => peerKey(`greedy ${index}`))
+    for (const peer of greedy) scene.tell(peer, message(asks(all)))
+    expect(scene.engine.gauges().lookups).toBe(64)
+    scene.tell(bob, message(asks(all.slice(0, 2))))
+    expect(scene.engine.gauges().lookups).toBe(64)
+    scene.settle()
+    expect(scene.answers(bob)).toEqual(all.slice(0, 2).map(({ cid }) => `block ${cid.toString()}`))
+    // All were told something about each want, and have about as much.
+    for (const peer of greedy) expect(scene.answers(peer).length).toBe(16)
+    const served = greedy.map((peer) => scene.answers(peer).filter((line) => line.startsWith('block')).length)
+    expect(Math.min(...served)).toBeGreaterThanOrEqual(2)
+    expect(scene.engine.gauges()).toMatchObject({ lookups: 0, wants: 0, presences: 0 })
+  })
+
   it('is denied so much at most that waits to be said', async () => {
     const scene = new Scene({ presencesPerPeerMax: 5, envelopesAheadMax: 1 })
     const busy = await block(1, 2000)

@@ -127,7 +127,15 @@ it('[I9][I14] whatever happens: wants, memory and open requests stay in their li
     fc.property(events, input, (events, [outcomes, ahead, memory, targets, admission]) => {
       const limits = { blockBytesServedMax: 3000, responseBytesMax: memory, envelopesAheadMax: ahead, ...targets }
       const scene = new Scene(
-        { ...limits, wantsPerPeerMax: 6, sendTriesMax: 2, lookupBatchMax: 3, readAheadBytesPerPeerMax: 9000 },
+        {
+          ...limits,
+          wantsPerPeerMax: 6,
+          sendTriesMax: 2,
+          lookupBatchMax: 3,
+          lookupsPerPeerMax: 14,
+          lookupsMax: 20,
+          readAheadBytesPerPeerMax: 9000
+        },
         admission
       )
       let sends = 0
@@ -140,7 +148,8 @@ it('[I9][I14] whatever happens: wants, memory and open requests stay in their li
       for (const event of events) {
         event(scene)
         for (const peer of peers) expect(scene.ledger(peer)?.wants.length ?? 0).toBeLessThanOrEqual(6)
-        const { responseBytes } = scene.engine.gauges()
+        const { responseBytes, lookups } = scene.engine.gauges()
+        expect(lookups).toBeLessThanOrEqual(20)
         expect(responseBytes).toBeLessThanOrEqual(limits.responseBytesMax)
         expect(scene.heldBytes).toBeLessThanOrEqual(responseBytes)
         expect(scene.admission.open).toBeLessThanOrEqual(admission.openRequestsMax ?? Infinity)
