@@ -85,6 +85,10 @@ test('what cannot be registered is refused with the same code here and there, an
       node.register({ lifetimeMs: 1e12 }),
       node.unregister({ ownerKey: noKey }),
       node.unregister({ client: 'frob' }),
+      // Of nobody is not of all.
+      node.unregister({ client: '' }),
+      node.register({ serverClaim: '' }),
+      node.useDelegation(''),
       node.serverClaim('frob'),
       node.delegate('frob'),
       node.delegate(id, { clientKey: noKey }),

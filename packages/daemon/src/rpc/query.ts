@@ -33,6 +33,12 @@ export class Query {
     return value === null || value === '' ? undefined : value
   }
 
+  /** The same where an empty text is no wish for the default, but a variable that was not set. */
+  given(name: string): string | undefined {
+    if (this.#params.get(name) === '') throw new InvalidParametersError(`option "${name}" is empty`)
+    return this.text(name)
+  }
+
   /** Undefined where the option was not given. */
   flag(name: string): boolean | undefined {
     const value = this.#params.get(name)

@@ -44,7 +44,7 @@ async function register(call: Call): Promise<Reply> {
 
 async function unregister(call: Call): Promise<Reply> {
   const files = await filesIn(call, ['owner-key'])
-  const revoked = await call.node.unregister({ ownerKey: files.get('owner-key'), client: call.query.text('client') })
+  const revoked = await call.node.unregister({ ownerKey: files.get('owner-key'), client: call.query.given('client') })
   return { kind: 'json', value: { Revoked: revoked.map(bindingShape) } }
 }
 

@@ -83,7 +83,10 @@ export class OwnBindings {
   }
 
   async serverClaim(owner: PeerId | string, { lifetimeMs = this.#limits.claimLifetimeMs }: ClaimOptions = {}): Promise<string> {
-    return await signClaim(this.#identityKey(), ownerKey(idOf(owner, 'owner')), this.#endOf(lifetimeMs))
+    const id = idOf(owner, 'owner')
+    if (id.type === 'RSA')
+      throw new InvalidParametersError(`nothing that ${id.toString()} signs is taken: bindings are not made with RSA keys`)
+    return await signClaim(this.#identityKey(), ownerKey(id), this.#endOf(lifetimeMs))
   }
 
   async delegate(to: PeerId | string, options: DelegateOptions = {}): Promise<string> {

@@ -96,6 +96,7 @@ describe('what a node says of itself in the registry', () => {
       await expect(shell.register(keys)).rejects.toThrow(/Ed25519 or secp256k1 keys, not RSA/u)
     }
     await expect(shell.delegate(shell.admission().own.peer, { clientKey })).rejects.toMatchObject({ code: 'ERR_INVALID_PARAMETERS' })
+    await expect(shell.serverClaim(peerIdFromPrivateKey(ownerKey))).rejects.toThrow(/not made with RSA keys/u)
     const [secpOwner, secpClient] = [await generateKeyPair('secp256k1'), await generateKeyPair('secp256k1')]
     expect(await shell.register({ ownerKey: secpOwner, clientKey: secpClient })).toMatchObject({ kind: 'binding' })
   })
