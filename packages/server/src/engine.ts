@@ -327,6 +327,8 @@ export class Engine {
     for (const ledger of turns.order()) {
       if (!isFull && ledger.readableBytes !== undefined) {
         const wantsMax = this.#gate.room(ledger, turns.size === 1, this.#nowMs)
+        // All of it may have been refused.
+        if (ledger.queuedBlocks === 0) this.#offer(ledger)
         if (wantsMax > 0) {
           if (turns.sitsOut(ledger)) continue
           const isAhead = ledger.hasEnvelope

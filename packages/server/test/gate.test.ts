@@ -1,7 +1,7 @@
 import { type PeerKey, peerKey } from '@shardswap/interface'
 import { describe, expect, it } from 'vitest'
 import { defaultServeLimits } from '../src/index.ts'
-import { alice, asks, block, blocks, bob, want, wantHave } from './asks.ts'
+import { alice, asks, block, blocks, bob, cancel, want, wantHave } from './asks.ts'
 import type { TestBlock } from './asks.ts'
 import { message, register, Scene } from './scene.ts'
 
@@ -382,4 +382,54 @@ it('[I4] what was read for a stranger counts as that until it is written, also w
     scene.ask(stranger, ...asks(all))
   }
   expect(scene.engine.gauges().responseBytes - his).toBe(defaultServeLimits.strangersBytesMax)
+})
+
+it('[I4] strangers whose sends were late have no more for that afterwards', async () => {
+  const scene = new Scene()
+  const all = await blocks(64, 256 * KiB)
+  scene.store.put(...all)
+  const late = deaf(scene, 20, all)
+  scene.late(defaultServeLimits.sendSlowMs + 1)
+  for (const peer of late) scene.disconnect(peer)
+  scene.settle()
+  register(scene, alice)
+  scene.hold(alice)
+  scene.ask(alice, ...asks(all))
+  const hers = scene.engine.gauges().responseBytes
+  for (let index = 0; index < 20; index++) {
+    scene.hold(peerKey(`other ${index}`))
+    scene.ask(peerKey(`other ${index}`), ...asks(all))
+  }
+  expect(scene.engine.gauges().responseBytes - hers).toBe(defaultServeLimits.strangersBytesMax)
+})
+
+it('[I13] what is cancelled after it was taken is no request served', async () => {
+  const scene = new Scene({ envelopeBytesTarget: 8000 })
+  const all = await blocks(4, 2000)
+  scene.store.put(...all)
+  scene.tell(alice, message(asks(all)))
+  scene.engine.lookedUp(scene.engine.takeLookups(), [2000, 2000, 2000, 2000], 0)
+  scene.begin()
+  expect(scene.admission.open).toBe(4)
+  scene.tell(alice, message(all.slice(1).map(({ cid }) => cancel(cid))))
+  scene.settle()
+  expect(scene.admission.view(0)).toMatchObject({ open: 0, served: 1 })
+})
+
+it('[I14] who was refused in silence is not attended to any more, and strangers have all that there is', async () => {
+  const scene = new Scene({}, { mode: 'registered', openRequestsMax: 400, freeScoreRequests: 400 })
+  const all = await blocks(64, 256 * KiB)
+  scene.store.put(...all)
+  register(scene, alice)
+  const strangers = Array.from({ length: 20 }, (_, index) => peerKey(`stranger ${index}`))
+  for (const peer of [alice, ...strangers]) scene.hold(peer)
+  // It is let in, and then there is no room when its turn comes.
+  scene.tell(alice, message(all.slice(0, 1).map(({ cid }) => want(cid))))
+  scene.engine.lookedUp(scene.engine.takeLookups(), [256 * KiB], 0)
+  scene.admission.admit(bob, 400, 0)
+  scene.settle()
+  expect(scene.ledger(alice)?.wants).toEqual([])
+  scene.admission.ended(bob, 400, { isServed: false }, 0)
+  for (const peer of strangers) scene.ask(peer, ...asks(all))
+  expect(scene.engine.gauges().responseBytes).toBeGreaterThan(10 * MiB)
 })

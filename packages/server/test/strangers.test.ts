@@ -123,6 +123,7 @@ describe('beside a client with a proven owner that asks for small blocks without
     expect(scene.answers(bob).length).toBe(1)
     expect(scene.nowMs - beganMs).toBeLessThanOrEqual(newcomerAfterMs + sendSlowMs)
     expect(scene.admission.counts().get('free')).toBe(1)
+    expect(scene.engine.ledger(bob)?.waits).toBe(false)
   })
 
   it('[I4] any number of strangers that wait have their way once in ten seconds together, for a second at most', async () => {
