@@ -105,15 +105,15 @@ export class Engine {
     if (ledger) this.#drop(ledger)
   }
 
-  /** Takes a peer's wants and cancels. */
-  message(peer: PeerKey, message: AskingMessage, nowMs: number): void {
+  /** Takes a peer's wants and cancels. Returns when to `rearm` the peer, in milliseconds from now; undefined: not by a timer. */
+  message(peer: PeerKey, message: AskingMessage, nowMs: number): number | undefined {
     this.#nowMs = nowMs
     const { entries, full } = message
     // An empty full list clears, but not where it merely accompanies blocks: old Go servers send it so.
     const clears = full && (entries.length > 0 || (message.blocks.length === 0 && message.presences.length === 0))
-    if (entries.length === 0 && !clears) return
+    if (entries.length === 0 && !clears) return undefined
     const ledger = this.#ledgers.get(peer) ?? this.#open(peer)
-    if (!ledger) return
+    if (!ledger) return undefined
     if (clears) ledger.clear()
     const asked: AskedEntry[] = []
     for (const entry of entries) {
@@ -125,8 +125,10 @@ export class Engine {
     if (this.#gate.isShut) this.#deny(ledger, asked)
     else this.#lookups.arrive(ledger, asked)
     // A peer that asks is there: try again, unless a timer is about to, or it asks and does not read (S5).
-    if (ledger.failures >= this.#limits.sendTriesMax && nowMs >= ledger.restsUntilMs) this.rearm(peer)
+    const isGivenUp = ledger.failures >= this.#limits.sendTriesMax
+    if (isGivenUp && nowMs >= ledger.restsUntilMs) this.rearm(peer)
     this.#offer(ledger)
+    return isGivenUp && ledger.resting ? ledger.restsUntilMs - nowMs : undefined
   }
 
   /** Whoever waits for this block is answered now. False where nobody does. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { defaultServeLimits } from '../src/index.ts'
 import { alice, block, blocks, cancel, want, wantHave } from './asks.ts'
 import type { TestBlock } from './asks.ts'
 import { Scene } from './scene.ts'
@@ -166,4 +167,22 @@ it('failures that are no row, and those before a peer asked again, cost no try',
   scene.ask(alice, wantHave(cid))
   for (let time = 0; time < 5; time++) scene.advance(1000)
   expect(scene.sent.length).toBe(9)
+})
+
+it('who asks while it rests since it did not read is served after that, without asking once more', async () => {
+  const scene = new Scene({ sendTriesMax: 1 }, { openRequestsMax: 1 })
+  const { cid, bytes } = await block(1, 2000)
+  scene.store.put({ cid, bytes })
+  scene.hold(alice)
+  scene.ask(alice, want(cid))
+  // More than a quarter of what may be open is late: it is given up.
+  scene.late(defaultServeLimits.sendSlowMs + 1)
+  scene.release(alice)
+  scene.advance(1000)
+  expect(scene.sent.length).toBe(1)
+  scene.ask(alice, want(cid))
+  scene.advance(defaultServeLimits.lateRestMs - 2000)
+  expect(scene.sent.length).toBe(1)
+  scene.advance(1000)
+  expect(scene.ledger(alice)).toMatchObject({ wants: [], blocksSent: 1 })
 })

@@ -87,7 +87,8 @@ export class Scene {
   }
 
   tell(peer: PeerKey, message: AskingMessage): void {
-    this.engine.message(peer, message, this.nowMs)
+    const retryMs = this.engine.message(peer, message, this.nowMs)
+    if (retryMs !== undefined && !this.#retries.has(peer)) this.#retries.set(peer, this.nowMs + retryMs)
   }
 
   ask(peer: PeerKey, ...entries: readonly AskedEntry[]): void {

@@ -154,6 +154,9 @@ describe('beside a client with a proven owner that asks for small blocks without
     // … but where what is open does not end, others do not wait for that.
     scene.nowMs += sendSlowMs
     expect(taken()).toBeGreaterThan(0)
+    // The next one is due ten seconds later, not never.
+    scene.nowMs += newcomerAfterMs
+    expect(taken()).toBe(0)
   })
 
   it('who cancels what waits does not wait, and nobody waits for it', async () => {
@@ -167,5 +170,28 @@ describe('beside a client with a proven owner that asks for small blocks without
     const before = scene.answers(alice).length
     stream(scene, alice, all, 20, () => false)
     expect(scene.answers(alice).length - before).toBeGreaterThan(1000)
+  })
+
+  it('nobody waits for who has left, and nothing of it stays', async () => {
+    const { scene, all } = await begun()
+    scene.tell(bob, message(asks(all.slice(0, 1))))
+    stream(scene, alice, all, 1, () => false)
+    expect(scene.engine.ledger(bob)?.waits).toBe(true)
+    scene.disconnect(bob)
+    expect(scene.engine.takeTurnedAway().map(({ peer }) => peer)).not.toContain(bob)
+    scene.nowMs += newcomerAfterMs
+    const before = scene.answers(alice).length
+    stream(scene, alice, all, 20, () => false)
+    expect(scene.answers(alice).length - before).toBeGreaterThan(1000)
+    // Once she has left in the midst of it, strangers have all that there is.
+    scene.disconnect(alice)
+    scene.settle()
+    const large = await blocks(64, 256 * KiB, 5000)
+    scene.store.put(...large)
+    for (let index = 0; index < 20; index++) {
+      scene.hold(peerKey(`stranger ${index}`))
+      scene.ask(peerKey(`stranger ${index}`), ...asks(large))
+    }
+    expect(scene.engine.gauges().responseBytes).toBeGreaterThan(10 * MiB)
   })
 })

@@ -98,7 +98,8 @@ export class Server {
    */
   handleMessage(peer: PeerKey, message: DecodedMessage): Promise<void> | undefined {
     if (this.#stopped) return undefined
-    this.#engine.message(peer, message, this.#ports.nowMs())
+    const retryMs = this.#engine.message(peer, message, this.#ports.nowMs())
+    if (retryMs !== undefined && !this.#retries.has(peer)) this.#retryIn(peer, retryMs)
     this.#lookUp()
     this.#pump()
     if (!this.#engine.isBehind(peer)) return undefined
