@@ -100,7 +100,8 @@ export class OwnBindings {
     } catch (cause) {
       throw new InvalidParametersError(`this is no delegation that lets us use a client key: ${messageOf(cause)}`, { cause })
     }
-    await this.#tell(undefined)
+    this.#tell(undefined)
+    await this.#init.keep()
     return this.stat()
   }
 
@@ -137,8 +138,10 @@ export class OwnBindings {
       // It is remembered for as long as anything that it replaces might come again, longer terms of before among it.
       const expiresMs = this.#endOf(this.#book.registryLimits.bindingLifetimeMaxMs)
       const said = { client: record.client, expiresMs, sequence: this.#sequence(record.client, ownerId) }
-      revoked.push(await this.#make(await signRevocation(owner, said)))
+      revoked.push(await this.#take(await signRevocation(owner, said)))
     }
+    // Once for all of them: they may be many, and what is kept is written whole.
+    await this.#init.keep()
     return revoked
   }
 
@@ -201,18 +204,23 @@ export class OwnBindings {
     return Math.round(this.#book.wallMs() + Math.min(lifetimeMs, longestMs))
   }
 
+  /** Whoever asked for it may be told that it is done: by then it must not be lost with the process. */
   async #make(record: SignedRecord): Promise<BindingStat> {
+    const made = await this.#take(record)
+    await this.#init.keep()
+    return made
+  }
+
+  async #take(record: SignedRecord): Promise<BindingStat> {
     mustFit(record, this.#book.registryLimits.bindingBytesMax)
     const outcome = await this.#book.take(record)
     if (outcome !== 'taken') throw new InvalidParametersError(`the registry does not take the ${record.kind}: ${outcome}`)
-    await this.#tell(record)
+    this.#tell(record)
     return this.#statOf(record)
   }
 
-  /** Whoever asked for it may be told that it is done: it must not be lost with the process. */
-  async #tell(record: SignedRecord | undefined): Promise<void> {
+  #tell(record: SignedRecord | undefined): void {
     for (const follower of this.#followers) follower(record)
-    await this.#init.keep()
   }
 
   #statOf(record: SignedRecord): BindingStat {
