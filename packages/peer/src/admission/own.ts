@@ -41,6 +41,7 @@ export class OwnBindings {
     this.#init = init
     this.#book = init.book
     this.#limits = init.limits
+    this.#book.follow(() => this.#yieldTo(this.#standing))
   }
 
   /** Who is told of each record that we made, and when the client key has changed: others should know. */
@@ -113,14 +114,10 @@ export class OwnBindings {
     const { server, claim, expiresMs } = await this.#serverFor(ownerId, this.#endOf(lifetimeMs), serverClaim)
     const sequence = this.#sequence(clientId, ownerId)
     const binding = await signBinding({ owner, client, server, claim, expiresMs, sequence })
-    const before = this.#renewedForMs
+    await this.#take(binding)
     if (isSelfOwned) this.#renewedForMs = lifetimeMs
-    try {
-      return await this.#make(binding)
-    } catch (error) {
-      this.#renewedForMs = before
-      throw error
-    }
+    await this.#init.keep()
+    return this.#statOf(binding)
   }
 
   async unregister({ ownerKey: owner = this.#identityKey(), client }: UnregisterOptions = {}): Promise<readonly BindingStat[]> {
@@ -148,16 +145,24 @@ export class OwnBindings {
   /** Renews what is to be renewed, once half of its term is over. */
   async renew(): Promise<void> {
     if (this.#renewedForMs === undefined || this.#init.privateKey === undefined) return
-    const standing = this.#book.registry.recordOf(clientKey(this.#self), this.#book.nowMs())
-    if (standing !== undefined && !sameKey(standing.owner, this.#self)) {
-      // Somebody else whom we let do it has bound us since.
-      this.#renewedForMs = undefined
-      return
-    }
+    const standing = this.#standing
+    this.#yieldTo(standing)
+    if (this.#renewedForMs === undefined) return
     const leftMs = standing === undefined ? 0 : standing.expiresMs - this.#book.wallMs()
     // One that was made while the clock was far ahead is too long for everybody.
     if (leftMs > this.#renewedForMs / 2 && leftMs <= this.#book.registryLimits.bindingLifetimeMaxMs) return
     await this.register({ lifetimeMs: this.#renewedForMs })
+  }
+
+  /** Whoever else can sign as we do, or whom we let do it, has the last word: what was bound or taken back there is not made again. */
+  #yieldTo(standing: SignedRecord | undefined): void {
+    if (standing === undefined) return
+    if (standing.kind === 'revocation' || !sameKey(standing.owner, this.#self)) this.#renewedForMs = undefined
+  }
+
+  /** What holds of our identity as a client key. */
+  get #standing(): SignedRecord | undefined {
+    return this.#book.registry.recordOf(clientKey(this.#self), this.#book.nowMs())
   }
 
   get #self(): PeerKey {
@@ -202,13 +207,6 @@ export class OwnBindings {
     // Others' clocks may be behind ours: what holds for the longest time that may be would be too long there.
     const longestMs = Math.max(bindingLifetimeMaxMs - this.#limits.clockSkewMs, bindingLifetimeMaxMs / 2)
     return Math.round(this.#book.wallMs() + Math.min(lifetimeMs, longestMs))
-  }
-
-  /** Whoever asked for it may be told that it is done: by then it must not be lost with the process. */
-  async #make(record: SignedRecord): Promise<BindingStat> {
-    const made = await this.#take(record)
-    await this.#init.keep()
-    return made
   }
 
   async #take(record: SignedRecord): Promise<BindingStat> {
