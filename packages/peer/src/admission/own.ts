@@ -36,6 +36,8 @@ export class OwnBindings {
   readonly #followers = new Set<OwnFollower>()
   #delegation: SignedDelegation | undefined
   #renewedForMs: number | undefined
+  /** What is made now, and all before it. */
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(init: OwnBindingsInit) {
     this.#init = init
@@ -107,6 +109,10 @@ export class OwnBindings {
   }
 
   async register(options: RegisterOptions = {}): Promise<BindingStat> {
+    return await this.#inTurn(async () => await this.#register(options))
+  }
+
+  async #register(options: RegisterOptions): Promise<BindingStat> {
     const { ownerKey: owner = this.#identityKey(), clientKey: client = this.#identityKey(), serverClaim } = options
     const [ownerId, clientId] = [ownerKey(peerIdFromPrivateKey(owner)), clientKey(peerIdFromPrivateKey(client))]
     const isSelfOwned = sameKey(ownerId, this.#self) && sameKey(clientId, this.#self) && serverClaim === undefined
@@ -120,7 +126,11 @@ export class OwnBindings {
     return this.#statOf(binding)
   }
 
-  async unregister({ ownerKey: owner = this.#identityKey(), client }: UnregisterOptions = {}): Promise<readonly BindingStat[]> {
+  async unregister(options: UnregisterOptions = {}): Promise<readonly BindingStat[]> {
+    return await this.#inTurn(async () => await this.#unregister(options))
+  }
+
+  async #unregister({ ownerKey: owner = this.#identityKey(), client }: UnregisterOptions): Promise<readonly BindingStat[]> {
     const ownerId = ownerKey(peerIdFromPrivateKey(owner))
     const named = client === undefined ? undefined : clientKey(idOf(client, 'client'))
     const { client: used } = this.shown()
@@ -163,6 +173,13 @@ export class OwnBindings {
   /** What holds of our identity as a client key. */
   get #standing(): SignedRecord | undefined {
     return this.#book.registry.recordOf(clientKey(this.#self), this.#book.nowMs())
+  }
+
+  /** One after another: the sequence of what is made follows that of what was made before. */
+  async #inTurn<T>(make: () => Promise<T>): Promise<T> {
+    const making = this.#last.then(make)
+    this.#last = making.catch(() => undefined)
+    return await making
   }
 
   get #self(): PeerKey {

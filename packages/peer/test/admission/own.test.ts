@@ -65,6 +65,13 @@ describe('what a node says of itself in the registry', () => {
     expect((await shell.register()).sequence).toBeGreaterThan(revoked[0]?.sequence ?? Number.POSITIVE_INFINITY)
   })
 
+  it('[I3] does what is asked for at once in turn: none of it is taken for a replay of another', async () => {
+    const { shell } = await node()
+    const calls = Array.from({ length: 10 }, async (_, at) => (at % 3 === 2 ? await shell.unregister() : await shell.register()))
+    await Promise.all(calls)
+    expect(shell.admission().own.bindings).toMatchObject([{ isRenewed: true }])
+  })
+
   it("[I3] binds a client node to a server of the same owner on another machine, by the server's claim", async () => {
     const [server, client] = [await node(), await node()]
     const owner = await generateKeyPair('Ed25519')
