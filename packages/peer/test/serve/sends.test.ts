@@ -73,6 +73,25 @@ describe('what a failed send costs', () => {
     expect(scene.server.gauges().responseBytes).toBe(0)
   })
 
+  it('a send belongs to the slow ones after a second, and where those have too much the longest is given up', async () => {
+    const scene = new Scene({ responseBytesMax: 2000 * KiB, blockBytesServedMax: 500 * KiB })
+    const [first, second] = (await blocks(2, 400 * KiB)) as [TestBlock, TestBlock]
+    await scene.store.put(first, second)
+    scene.links.hold(alice)
+    scene.links.hold(bob)
+    await scene.ask(alice, want(first.cid))
+    vi.advanceTimersByTime(500)
+    await scene.ask(bob, want(second.cid))
+    vi.advanceTimersByTime(500)
+    expect(scene.server.ledger(alice)?.isSlow).toBe(true)
+    expect(scene.server.ledger(bob)?.isSlow).toBe(false)
+    expect(scene.links.sent.map(({ signal }) => signal.aborted)).toEqual([false, false])
+    vi.advanceTimersByTime(500)
+    // Together they have more than a quarter.
+    expect(scene.links.sent.map(({ signal }) => signal.aborted)).toEqual([true, false])
+    await scene.server.stop()
+  })
+
   it('a disconnect aborts the send; a new connection waits until it has ended', async () => {
     const scene = new Scene()
     const [first, second] = (await blocks(2, 2000)) as [TestBlock, TestBlock]

@@ -138,4 +138,35 @@ describe('a store that takes its time', () => {
     await scene.ask(alice, want(cid, { sendDontHave: true }))
     expect(scene.answers(alice)).toEqual([`block ${cid.toString()}`])
   })
+
+  it('a block that turns out to be missing while all readers are busy holds nobody up', async () => {
+    const scene = new Scene({ readsMax: 1 })
+    const [gone, here] = (await blocks(2, 2000)) as [TestBlock, TestBlock]
+    await scene.store.put(gone, here)
+    const get = scene.store.get.bind(scene.store)
+    scene.store.get = async (cid) => {
+      if (!cid.equals(gone.cid)) return get(cid)
+      await new Promise((resolve) => setImmediate(resolve))
+      return undefined
+    }
+    scene.tell(alice, message([want(gone.cid)]))
+    scene.tell(bob, message([want(here.cid)]))
+    await scene.settle()
+    expect(scene.answers(bob)).toEqual([`block ${here.cid.toString()}`])
+  })
+})
+
+describe('a peer that leaves', () => {
+  it('waits for nothing any more, however much it said; nor does anybody once the server stops', async () => {
+    const scene = new Scene()
+    scene.server.took(alice, 1e6)
+    const waits = scene.server.mayTake(alice)
+    expect(waits).toBeDefined()
+    scene.server.peerDisconnected(alice)
+    await waits
+    scene.server.took(bob, 1e6)
+    const stopped = scene.server.mayTake(bob)
+    await scene.server.stop()
+    await stopped
+  })
 })
