@@ -90,6 +90,7 @@ export class ShardswapPeer implements IntroducedPeer {
   readonly #admissionRecords: AdmissionRecords
   readonly #sessions = new Set<PeerSession>()
   #own: PeerSession | undefined
+  #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #state: 'new' | 'started' | 'stopped' = 'new'
 
@@ -162,19 +163,24 @@ export class ShardswapPeer implements IntroducedPeer {
     if (this.#state === 'started') return
     if (this.#state === 'stopped') throw new StoppedError('a stopped peer does not start again: create a new one')
     this.#state = 'started'
+    this.#starting = this.#start()
     try {
-      this.#records.start()
-      await this.#scores.start()
-      await this.#admission.start()
-      await this.#network.start()
-      // Its own node starts last, so that no early connection finds it without handlers.
-      if (this.#init.libp2p === undefined) await this.libp2p.start()
-      this.#tests.start()
+      await this.#starting
     } catch (error) {
       // What was started so far, timers and listeners among it, ends with the peer that is none.
       await this.stop()
       throw error
     }
+  }
+
+  async #start(): Promise<void> {
+    this.#records.start()
+    await this.#scores.start()
+    await this.#admission.start()
+    await this.#network.start()
+    // Its own node starts last, so that no early connection finds it without handlers.
+    if (this.#init.libp2p === undefined) await this.libp2p.start()
+    this.#tests.start()
   }
 
   async stop(): Promise<void> {
@@ -184,6 +190,8 @@ export class ShardswapPeer implements IntroducedPeer {
 
   async #stop(): Promise<void> {
     this.#state = 'stopped'
+    // What has begun to start would go on, and nobody would ever end it.
+    await this.#starting?.catch(() => undefined)
     this.#search.stop()
     for (const session of [...this.#sessions, ...(this.#own === undefined ? [] : [this.#own])]) session.end('the peer was stopped')
     this.#sessions.clear()

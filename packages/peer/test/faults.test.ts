@@ -141,3 +141,14 @@ test('stop() called twice resolves when all is down, both times', async () => {
   expect(ours.libp2p.status).toBe('stopped')
   await first
 })
+
+test('a peer that is stopped while it starts is stopped: nothing of it listens, speaks or waits', async () => {
+  const peer = await createPeer({ start: false })
+  const starting = peer.start()
+  await peer.stop()
+  await starting
+  expect(peer.libp2p.status).toBe('stopped')
+  expect(peer.libp2p.getMultiaddrs()).toEqual([])
+  expect(peer.libp2p.getProtocols().filter((protocol) => protocol.includes('shardswap') || protocol.includes('bitswap'))).toEqual([])
+  await expect(peer.start()).rejects.toMatchObject({ name: 'StoppedError' })
+})
