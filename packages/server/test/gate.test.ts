@@ -42,6 +42,7 @@ describe('in the mode open', () => {
     expect(scene.answers(alice).filter((line) => line.startsWith('block')).length).toBe(40)
     // It was counted as often as it had its turn in vain after something was taken, not at every look.
     expect(scene.admission.counts().get('low-free-score')).toBeLessThanOrEqual(40)
+    expect(scene.admission.counts().get('low-free-score')).toBeGreaterThan(1)
     expect(scene.engine.ledger(alice)?.turnedAway).toBe(scene.admission.counts().get('low-free-score'))
   })
 
@@ -246,6 +247,8 @@ describe('clients that do not read', () => {
     scene.late(5000)
     scene.release(alice)
     scene.settle()
+    // Nor was it served anything.
+    expect(scene.engine.ledger(alice)?.servedMs).toBeUndefined()
     expect(scene.answers(alice)).toEqual([`dont-have ${cid.toString()}`])
   })
 })

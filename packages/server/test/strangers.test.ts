@@ -194,4 +194,27 @@ describe('beside a client with a proven owner that asks for small blocks without
     }
     expect(scene.engine.gauges().responseBytes).toBeGreaterThan(10 * MiB)
   })
+
+  it('nobody waits for who reads slowly', async () => {
+    const scene = new Scene({}, { openRequestsMax: 1024, freeScoreRequests: 128 })
+    const all = await blocks(1024, KiB)
+    scene.store.put(...all)
+    scene.hold(bob)
+    scene.ask(bob, ...asks(all.slice(0, 1)))
+    scene.nowMs += sendSlowMs + 1
+    scene.release(bob)
+    scene.settle()
+    expect(scene.engine.ledger(bob)?.slow).toBe(true)
+    register(scene, alice)
+    scene.hold(alice)
+    scene.ask(alice, ...asks(all))
+    stream(scene, alice, all, 30, () => false)
+    scene.tell(bob, message(asks(all.slice(0, 1))))
+    stream(scene, alice, all, 1, () => false)
+    expect(scene.engine.ledger(bob)?.waits).toBe(true)
+    scene.nowMs += newcomerAfterMs
+    const before = scene.answers(alice).length
+    stream(scene, alice, all, 20, () => false)
+    expect(scene.answers(alice).length - before).toBeGreaterThan(1000)
+  })
 })
