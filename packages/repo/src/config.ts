@@ -101,7 +101,8 @@ export function parseConfig(path: string, text: string): RepoConfig {
   }
 }
 
-/** A config as the text of its file. */
-export function formatConfig(config: RepoConfig): string {
-  return `${JSON.stringify(config, null, 2)}\n`
+/** What is written of the config of a new repo: its defaults, without the free score, which follows `serve.cap` unless somebody sets it. */
+export function newConfigText(): string {
+  const { freeScore: _follows, ...serve } = defaultConfig.serve
+  return `${JSON.stringify({ ...defaultConfig, serve }, null, 2)}\n`
 }

@@ -7,7 +7,7 @@ import { LevelDatastore } from 'datastore-level'
 import type { Datastore } from 'interface-datastore'
 import { DiskEngine } from './blocks/disk-engine.ts'
 import { EngineBlockstore } from './blocks/engine-blockstore.ts'
-import { defaultConfig, formatConfig, parseConfig } from './config.ts'
+import { defaultConfig, newConfigText, parseConfig } from './config.ts'
 import { RepoCorruptError, RepoExistsError, RepoMissingError, RepoVersionError } from './errors.ts'
 import { errorCode, readOptional, repoFiles, type RepoFiles, writeAtomic, writeIfAbsent } from './files.ts'
 import { readIdentity, writeIdentity } from './identity.ts'
@@ -40,7 +40,7 @@ export async function initRepo(path: string, options: InitRepoOptions = {}): Pro
   const files = repoFiles(path)
   if (await repoExists(path)) throw new RepoExistsError(path)
   await writeIdentity(files.identity, options.privateKey)
-  await writeIfAbsent(files.config, formatConfig(defaultConfig))
+  await writeIfAbsent(files.config, newConfigText())
   // Last, for it is what makes the folder a repo; of two that init at once, one wins.
   if (!(await writeIfAbsent(files.version, `${repoVersion}\n`))) throw new RepoExistsError(path)
 }

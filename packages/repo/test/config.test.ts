@@ -24,14 +24,15 @@ async function configOf(text: string | undefined): Promise<RepoConfig> {
 }
 
 describe('the config file', () => {
-  test('a new repo writes out the defaults', async () => {
+  test('a new repo writes out the defaults, so that each can be changed by itself', async () => {
     const text = await readFile(join(folder, 'config'), 'utf8')
     expect(JSON.parse(text)).toEqual({
       addresses: { swarm: ['/ip4/0.0.0.0/tcp/4001'], api: '/ip4/127.0.0.1/tcp/5001' },
       reliability: { share: 'proportional', backups: true },
-      serve: { mode: 'open', cap: 1024, freeScore: 128, tests: true }
+      serve: { mode: 'open', cap: 1024, tests: true }
     })
-    expect(await configOf(text)).toEqual(JSON.parse(text))
+    expect(await configOf(text)).toEqual(await configOf(undefined))
+    expect((await configOf(text.replace('"cap": 1024', '"cap": 16'))).serve).toEqual({ mode: 'open', cap: 16, freeScore: 2, tests: true })
   })
 
   test('what is left out, the file itself too, has its default', async () => {
