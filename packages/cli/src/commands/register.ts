@@ -28,7 +28,7 @@ export function bindingLine({ kind, client, server, owner, expiresMs, isRenewed 
   if (client === server && client === owner) return `${client} is its own server and owner, ${until}`
   return kind === 'binding'
     ? `client key ${client} belongs to the server ${server ?? '–'} of ${owner}, ${until}`
-    : `client key ${client} belongs to no server of ${owner} any more, ${until}`
+    : `client key ${client} belongs to no server of ${owner} any more`
 }
 
 async function fileBytes(path: string, signal: AbortSignal): Promise<Uint8Array> {

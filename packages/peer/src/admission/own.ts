@@ -1,5 +1,5 @@
 import { InvalidParametersError, messageOf, peerKey, type PeerKey } from '@shardswap/interface'
-import { type BindingRecord, clientKey, type ClientKey, mayUse, ownerKey, type OwnerKey } from '@shardswap/server'
+import { type BindingRecord, clientKey, type ClientKey, mayUse, ownerKey, type OwnerKey, type RecordOutcome } from '@shardswap/server'
 import type { PeerId, PrivateKey } from '@libp2p/interface'
 import { peerIdFromPrivateKey, peerIdFromString } from '@libp2p/peer-id'
 import type { AdmissionBook } from './book.ts'
@@ -16,6 +16,14 @@ export interface OwnBindingsInit {
   readonly limits: RegistryShellLimits
   /** Resolves once what we made or use is kept, as far as it can be. */
   readonly keep: () => Promise<void>
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** What helps where the registry does not take what we made. */
+const advice: Readonly<Partial<Record<RecordOutcome, string>>> = {
+  'other-owner': ', for the server has another owner already, who has to unregister it first',
+  full: ', for the owner, or the registry, has as many records or servers as it may'
 }
 
 /** Who is told of each record that we made; undefined: of another client key. */
@@ -219,7 +227,9 @@ export class OwnBindings {
   #endOf(lifetimeMs: number): number {
     const { bindingLifetimeMaxMs } = this.#book.registryLimits
     if (!Number.isFinite(lifetimeMs) || lifetimeMs <= 0 || lifetimeMs > bindingLifetimeMaxMs) {
-      throw new InvalidParametersError(`a lifetime must be above 0 and at most ${bindingLifetimeMaxMs} ms, not ${lifetimeMs}`)
+      throw new InvalidParametersError(
+        `a lifetime must be above 0 and at most ${bindingLifetimeMaxMs} ms (${bindingLifetimeMaxMs / dayMs} days), not ${lifetimeMs}`
+      )
     }
     // Others' clocks may be behind ours: what holds for the longest time that may be would be too long there.
     const longestMs = Math.max(bindingLifetimeMaxMs - this.#limits.clockSkewMs, bindingLifetimeMaxMs / 2)
@@ -229,7 +239,9 @@ export class OwnBindings {
   async #take(record: SignedRecord): Promise<BindingStat> {
     mustFit(record, this.#book.registryLimits.bindingBytesMax)
     const outcome = await this.#book.take(record)
-    if (outcome !== 'taken') throw new InvalidParametersError(`the registry does not take the ${record.kind}: ${outcome}`)
+    if (outcome !== 'taken') {
+      throw new InvalidParametersError(`the registry does not take the ${record.kind}: ${outcome}${advice[outcome] ?? ''}`)
+    }
     this.#tell(record)
     return this.#statOf(record)
   }

@@ -96,6 +96,17 @@ describe('what a node says of itself in the registry', () => {
     expect(client.shell.admission().registry).toMatchObject({ records: 0, servers: 0 })
   })
 
+  it('[I3] says who has to do what where a server has another owner already, and how long a term may be', async () => {
+    const { shell, id } = await node()
+    await shell.register()
+    const [owner, client] = [await generateKeyPair('Ed25519'), await generateKeyPair('Ed25519')]
+    const serverClaim = await shell.serverClaim(peerIdFromPrivateKey(owner))
+    const registered = shell.register({ ownerKey: owner, clientKey: client, serverClaim })
+    await expect(registered).rejects.toThrow(/other-owner, for the server has another owner already, who has to unregister it first/)
+    await expect(shell.register({ lifetimeMs: 31 * dayMs })).rejects.toThrow(/at most 2592000000 ms \(30 days\), not 2678400000/)
+    expect(shell.admission().own.bindings).toMatchObject([{ server: id, owner: id }])
+  })
+
   it('[I3] says that RSA keys are not taken', async () => {
     const { shell } = await node()
     const [ownerKey, clientKey] = [await generateKeyPair('RSA', 2048), await generateKeyPair('RSA', 2048)]
