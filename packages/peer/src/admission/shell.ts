@@ -40,6 +40,8 @@ interface Source {
   readonly peer: PeerKey
   /** Signatures that are looked at whatever others have sent. */
   free: number
+  /** Revocations of what it told as if it held. */
+  readonly revoked: Uint8Array[]
 }
 
 /** Feeds admission: who peers are, by what they show and by the registry, which spreads from peer to peer. */
@@ -69,7 +71,7 @@ export class AdmissionShell {
       nowMs: () => book.nowMs(),
       onMet: (peer) => this.#teller.met(peer, this.#protocol.speakers.connectionTo(peer)?.direction === 'outbound'),
       onParted: (peer) => this.#onParted(peer),
-      onFrame: async (peer, frame, isFirst) => await this.#onFrame({ peer, free: isFirst ? firstChecks : 0 }, frame),
+      onFrame: async (peer, frame, isFirst) => await this.#onFrame({ peer, free: isFirst ? firstChecks : 0, revoked: [] }, frame),
       onRefused: (why) => this.#refuse(why)
     })
     this.#shown = new ShownKeys(book)
@@ -161,6 +163,7 @@ export class AdmissionShell {
     const { peer } = source
     if (busyMs !== undefined && busyMs > 0) this.#ports.onBusy(peer, Math.min(busyMs, limits.busyMaxMs))
     for (const bytes of records) await this.#takeRecord(source, bytes)
+    if (source.revoked.length > 0) void this.#protocol.tell(peer, { records: source.revoked })
     if (client !== undefined) await this.#takeClient(source, client, delegation)
     return { owner: this.#shown.of(peer)?.owner ?? null }
   }
@@ -172,9 +175,19 @@ export class AdmissionShell {
     if (record === undefined) return
     const isToCheck = book.check(record) === undefined
     if (isToCheck && !this.#mayCheck(source, 1, checkCost(record))) return
-    if ((await book.take(record)) === 'taken') this.#teller.learned(record)
+    const outcome = await book.take(record)
+    if (outcome === 'taken') this.#teller.learned(record)
+    // Bindings alone: two revocations of one key would be told to and fro without end.
+    if (outcome === 'replayed' && record.kind === 'binding') this.#contradict(source, record)
     // Signatures are looked at within one turn of the event loop, those of 32 records would take 10 ms.
     if (isToCheck) await nextTurn()
+  }
+
+  /** Who tells what was revoked has not heard of it: it is told once its frame is read. */
+  #contradict({ revoked }: Source, { client }: SignedRecord): void {
+    const { book } = this.#ports.records
+    const standing = book.registry.recordOf(client, book.nowMs())
+    if (standing?.kind === 'revocation') revoked.push(standing.bytes)
   }
 
   /** In the first frame of a connection all are read: a connection costs more. */
