@@ -79,9 +79,8 @@ export class Gate {
     if (this.#admission.mode === 'open') {
       if (!ledger.waits) this.turnAway(ledger, 1, nowMs)
       ledger.waits = true
-      if (this.#admission.freeScore > 0 && !this.#admission.hasOwner(ledger.peer) && !this.#waiting.has(ledger)) {
-        this.#waiting.set(ledger, nowMs)
-      }
+      const mayWaitLong = this.#admission.freeScore > 0 && !ledger.slow && !this.#admission.hasOwner(ledger.peer)
+      if (mayWaitLong && !this.#waiting.has(ledger)) this.#waiting.set(ledger, nowMs)
     } else if (this.#isIdle(ledger, nowMs)) ledger.waits = true
     else {
       this.turnAway(ledger, ledger.queuedBlocks, nowMs)

@@ -2,7 +2,7 @@ import { MemoryBlockstore } from 'blockstore-core'
 import type { CID, PeerKey } from '@shardswap/interface'
 import type { DecodedMessage, OutgoingMessage, WantlistEntry } from '@shardswap/protocol'
 import { Admission, verifyAdmissionLimits } from '@shardswap/server'
-import type { ServeLimits } from '@shardswap/server'
+import type { AdmissionLimits, AdmissionMode, ServeLimits } from '@shardswap/server'
 import type { TestBlock } from '../../../server/test/asks.ts'
 import { Server } from '../../src/serve/server.ts'
 import type { LocalBlocks, ServerLinks } from '../../src/serve/types.ts'
@@ -123,9 +123,19 @@ export class Scene {
   readonly server: Server
   nowMs = 0
 
-  constructor(limits: Partial<ServeLimits> = {}) {
-    const admission = new Admission({ mode: 'open', limits: verifyAdmissionLimits(), wallMs: 0, nowMs: 0 })
-    this.server = new Server({ store: this.store, links: this.links, nowMs: () => this.nowMs }, limits, admission)
+  /** Peers that were told that we are busy. */
+  readonly toldBusy: PeerKey[] = []
+  /** Until when it takes to tell them. */
+  telling: Promise<void> = Promise.resolve()
+  readonly admission: Admission
+
+  constructor(limits: Partial<ServeLimits> = {}, mode: AdmissionMode = 'open', admissionLimits: Partial<AdmissionLimits> = {}) {
+    this.admission = new Admission({ mode, limits: verifyAdmissionLimits(admissionLimits), wallMs: 0, nowMs: 0 })
+    const tellBusy = async (peer: PeerKey): Promise<void> => {
+      this.toldBusy.push(peer)
+      await this.telling
+    }
+    this.server = new Server({ store: this.store, links: this.links, nowMs: () => this.nowMs, tellBusy }, limits, this.admission)
   }
 
   /** Until nothing happens any more. The store and links here answer within microtasks. */

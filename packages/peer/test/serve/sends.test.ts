@@ -92,6 +92,16 @@ describe('what a failed send costs', () => {
     await scene.server.stop()
   })
 
+  it('no timer is left of peers that have said too much, once the server has stopped', async () => {
+    const scene = new Scene()
+    scene.server.took(alice, 1e6)
+    const waits = scene.server.mayTake(alice)
+    expect(vi.getTimerCount()).toBe(1)
+    await scene.server.stop()
+    await waits
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('a disconnect aborts the send; a new connection waits until it has ended', async () => {
     const scene = new Scene()
     const [first, second] = (await blocks(2, 2000)) as [TestBlock, TestBlock]

@@ -1,6 +1,6 @@
 import { defaultServeLimits } from '@shardswap/server'
 import { describe, expect, it } from 'vitest'
-import { alice, block, blocks, bob, message, Scene, want } from './scene.ts'
+import { alice, block, blocks, bob, cancel, message, Scene, want } from './scene.ts'
 import type { TestBlock } from './scene.ts'
 
 const KiB = 1024
@@ -169,4 +169,46 @@ describe('a peer that leaves', () => {
     await scene.server.stop()
     await stopped
   })
+})
+
+describe('a server that has no room', () => {
+  it('[I14] says so before DONT_HAVE leaves', async () => {
+    const scene = new Scene({}, 'registered', { openRequestsMax: 1, freeScoreRequests: 1 })
+    const all = await blocks(3, 2000)
+    await scene.store.put(...all)
+    const told = Promise.withResolvers<void>()
+    scene.telling = told.promise
+    scene.admission.admit(bob, 1, 0)
+    await scene.ask(alice, want((all[0] as TestBlock).cid, { sendDontHave: true }))
+    await scene.ask(alice, want((all[1] as TestBlock).cid, { sendDontHave: true }))
+    expect(scene.toldBusy).toEqual([alice])
+    expect(scene.answers(alice)).toEqual([])
+    told.resolve()
+    await scene.settle()
+    expect(scene.answers(alice)).toEqual(all.slice(0, 2).map(({ cid }) => `dont-have ${cid.toString()}`))
+    await scene.server.stop()
+  })
+
+  it('[I12] says nothing of it to who is refused for what its servers do, or where nothing is served', async () => {
+    const scene = new Scene({}, 'off')
+    const { cid } = await block(1)
+    await scene.ask(alice, want(cid, { sendDontHave: true }))
+    expect(scene.answers(alice)).toEqual([`dont-have ${cid.toString()}`])
+    expect(scene.toldBusy).toEqual([])
+  })
+})
+
+it('what is cancelled before its turn to be read is not read', async () => {
+  const scene = new Scene({ readsMax: 1 })
+  const all = await blocks(4, 2000)
+  await scene.store.put(...all)
+  const [first, ...others] = all as [TestBlock, ...TestBlock[]]
+  const get = scene.store.get.bind(scene.store)
+  scene.store.get = async (cid) => {
+    if (cid.equals(first.cid)) scene.tell(alice, message(others.map(({ cid }) => cancel(cid))))
+    return get(cid)
+  }
+  await scene.ask(alice, ...all.map(({ cid }) => want(cid)))
+  expect(scene.answers(alice)).toEqual([`block ${first.cid.toString()}`])
+  expect(scene.store.asked.gets).toBe(1)
 })
