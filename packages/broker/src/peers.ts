@@ -59,6 +59,7 @@ export class Peers {
   /** The peer refuses wants for load until then. */
   busy(queue: PeerQueue, untilMs: number): void {
     queue.busyUntilMs = Math.max(queue.busyUntilMs, untilMs)
+    queue.lastBusyMs = queue.busyUntilMs
     queue.isBusy = true
     this.#busy.add(queue)
   }

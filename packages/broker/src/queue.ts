@@ -50,6 +50,8 @@ export class PeerQueue implements PeerView {
   /** Until then it refuses us for load, as it says: it counts as full. */
   busyUntilMs = Number.NEGATIVE_INFINITY
   isBusy = false
+  /** Until when it said so last, be that over or not. */
+  lastBusyMs = Number.NEGATIVE_INFINITY
   nextSequence = 0
   outboxSinceMs = 0
   shutOutUntilMs = 0

@@ -11,6 +11,8 @@ export function whyQuiet(block: BlockView, quietMs: number, connected: readonly 
     else silent += 1
   }
   const parts = [`${connected.length} connected`, `${refused} said DONT_HAVE`, `${silent} did not deliver`]
+  const busy = connected.filter((queue) => queue.lastBusyMs >= nowMs - quietMs).length
+  if (busy > 0) parts.push(`${busy} said that they are busy and refuse us`)
   if (shutOut > 0) parts.push(`${shutOut} shut out for blocks that match no want`)
   return `no block for ${Math.round(quietMs / 1000)} s; peers: ${parts.join(', ')}`
 }

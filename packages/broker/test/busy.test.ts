@@ -64,4 +64,17 @@ describe('a peer that says that it is busy', () => {
     c.receivePresence(A, at(0).key, 'dont-have', busyMs + 1)
     expect(reliability.told).toContain('broken-have primary 0 A')
   })
+
+  it('[I14] is named where nothing came of a want', () => {
+    const c = scene({ peers: [A, B] })
+    want(c, 0, 1)
+    c.decide(0)
+    c.receiveBusy(A, busyMs, 10)
+    for (const peer of [A, B]) c.receivePresence(peer, at(0).key, 'dont-have', 20)
+    const reasons: string[] = []
+    for (let nowMs = 100; reasons.length === 0 && nowMs < 200_000; nowMs += 500) {
+      for (const command of c.tick(nowMs)) if (command.type === 'give-up') reasons.push(command.reason)
+    }
+    expect(reasons[0]).toMatch(/2 connected.*1 said that they are busy and refuse us/)
+  })
 })
