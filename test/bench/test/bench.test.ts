@@ -39,7 +39,7 @@ describe('pnpm bench', { timeout: 180_000 }, () => {
   it.each([
     { name: 'throughput', baselines: ['bareStream', 'helia'], figure: 'mbPerS', figures: ['mbPerSMin', 'mbPerSMax'], rows: 1 },
     { name: 'sharding', baselines: [], figure: 'mbPerS', figures: ['duplicateShare'], rows: 2 },
-    { name: 'wan', baselines: ['bareStream', 'undelayed'], figure: 'mbPerS', figures: ['duplicateShare', 'relayedShare'], rows: 4 },
+    { name: 'wan', baselines: ['undelayed'], figure: 'mbPerS', figures: ['duplicateShare', 'relayedShare'], rows: 4 },
     { name: 'small-blocks', baselines: [], figure: 'blocksPerS', figures: ['seconds'], rows: 2 },
     { name: 'latency', baselines: ['helia', 'ping'], figure: 'p50Ms', figures: ['p99Ms'], rows: 1 },
     { name: 'memory', baselines: [], figure: 'peakMb', figures: ['downloaderMb', 'providerMb', 'growthMb'], rows: 2 },

@@ -24,7 +24,7 @@ const plain = {
   streams: 1,
   everyMs: 0,
   wantsMin: 1,
-  secondsMax: isFull ? 120 : 6,
+  secondsMax: isFull ? 120 : 4,
   identities: 1,
   identitiesAtOnce: 1,
   stayMs: 1000,
