@@ -1,7 +1,7 @@
 import { asError, type PeerKey, peerKey } from '@shardswap/interface'
 import type { Connection, Libp2p, Logger, Stream } from '@libp2p/interface'
 import { Allowance } from '../reliability/allowance.ts'
-import { ended, readFrame, sendFrame } from '../reliability/frame.ts'
+import { ended, exchangeFrames, readFrame, sendFrame } from '../reliability/frame.ts'
 import type { RegistryShellLimits } from './limits.ts'
 import {
   decodeRegistryAnswer,
@@ -23,6 +23,12 @@ const registryStreamsMax = 4
 const registryPeersMax = 4096
 /** An answer has at most so many bytes. */
 const registryAnswerBytesMax = 512
+const registryExchange = {
+  protocol: registryProtocol,
+  streamsMax: registryStreamsMax,
+  answerBytesMax: registryAnswerBytesMax,
+  read: decodeRegistryAnswer
+}
 /** What all peers together may do is counted under this name. */
 const everybody = peerKey('everybody')
 
@@ -90,7 +96,7 @@ export class RegistryProtocol {
     const ends = [this.#stopping.signal, AbortSignal.timeout(this.#ports.limits.exchangeTimeoutMs)]
     const end = AbortSignal.any(signal === undefined ? ends : [...ends, signal])
     try {
-      return await exchange(connection, frame, end)
+      return await exchangeFrames(connection, encodeRegistryFrame(frame), registryExchange, end)
     } catch (error) {
       this.#ports.log.trace('%s was not told - %e', peer, error)
       return undefined
@@ -162,17 +168,5 @@ export class RegistryProtocol {
     const left = (this.#reading.get(peer) ?? 0) - 1
     if (left > 0) this.#reading.set(peer, left)
     else this.#reading.delete(peer)
-  }
-}
-
-async function exchange(connection: Connection, frame: RegistryFrame, signal: AbortSignal): Promise<RegistryAnswer> {
-  const stream = await connection.newStream(registryProtocol, { signal, maxOutboundStreams: registryStreamsMax })
-  try {
-    const answer = readFrame(stream, registryAnswerBytesMax, signal)
-    await Promise.all([answer, sendFrame(stream, encodeRegistryFrame(frame), signal)])
-    return decodeRegistryAnswer(await answer)
-  } catch (error) {
-    stream.abort(asError(error))
-    throw error
   }
 }

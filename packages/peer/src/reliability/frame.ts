@@ -1,6 +1,6 @@
 import { asError, MalformedError } from '@shardswap/interface'
 import { encodeFrame, FrameDecoder } from '@shardswap/protocol'
-import type { Stream } from '@libp2p/interface'
+import type { Connection, Stream } from '@libp2p/interface'
 
 /**
  * The one frame that a stream is to bring: a length, then so many bytes. Rejects where it is longer than
@@ -44,6 +44,34 @@ export async function readFrame(stream: Stream, bytesMax: number, signal: AbortS
 export async function sendFrame(stream: Stream, frame: Uint8Array, signal: AbortSignal): Promise<void> {
   stream.send(encodeFrame(frame))
   await stream.close({ signal })
+}
+
+/** What one exchange is by. */
+export interface ExchangeInit<Answer> {
+  readonly protocol: string
+  /** Streams of the protocol on one connection at once. */
+  readonly streamsMax: number
+  readonly answerBytesMax: number
+  /** What the answer says; the stream of one that it throws at is reset. */
+  readonly read: (frame: Uint8Array) => Answer
+}
+
+/** Sends one frame on a stream of its own, and reads the one that answers it. Rejects as `readFrame` does, or where no stream can be had. */
+export async function exchangeFrames<Answer>(
+  connection: Connection,
+  frame: Uint8Array,
+  init: ExchangeInit<Answer>,
+  signal: AbortSignal
+): Promise<Answer> {
+  const stream = await connection.newStream(init.protocol, { signal, maxOutboundStreams: init.streamsMax })
+  try {
+    const answer = readFrame(stream, init.answerBytesMax, signal)
+    await Promise.all([answer, sendFrame(stream, frame, signal)])
+    return init.read(await answer)
+  } catch (error) {
+    stream.abort(asError(error))
+    throw error
+  }
 }
 
 /** Resolves once the other side has closed its end too; rejects where it does not by the time that the signal ends. */

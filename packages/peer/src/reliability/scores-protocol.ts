@@ -2,7 +2,7 @@ import { asError, isCount, peerKey } from '@shardswap/interface'
 import type { Connection, Libp2p, Logger, PeerId, PrivateKey, Stream } from '@libp2p/interface'
 import { ScoreUnavailableError } from '../errors.ts'
 import { Allowance } from './allowance.ts'
-import { ended, readFrame, sendFrame } from './frame.ts'
+import { ended, exchangeFrames, readFrame, sendFrame } from './frame.ts'
 import { readStatement, signStatement, statementAbout } from './statement.ts'
 import type { LineSource, OwnScore, OwnScoreOptions } from './types.ts'
 
@@ -87,15 +87,8 @@ export class ScoresProtocol {
     if (peer.equals(this.#ports.libp2p.peerId)) throw new Error('it is this node itself')
     const connection = this.#ports.libp2p.getConnections(peer).find(({ status, limits }) => status === 'open' && limits === undefined)
     if (connection === undefined) throw new Error('it is not connected')
-    const stream = await connection.newStream(scoresProtocol, { signal, maxOutboundStreams: streamsMax })
-    try {
-      const answer = readFrame(stream, answerBytesMax, signal)
-      await Promise.all([answer, sendFrame(stream, new TextEncoder().encode(JSON.stringify(question)), signal)])
-      return await answer
-    } catch (error) {
-      stream.abort(asError(error))
-      throw error
-    }
+    const init = { protocol: scoresProtocol, streamsMax, answerBytesMax, read: (frame: Uint8Array) => frame }
+    return await exchangeFrames(connection, new TextEncoder().encode(JSON.stringify(question)), init, signal)
   }
 
   readonly #onStream = (stream: Stream, connection: Connection): void => {

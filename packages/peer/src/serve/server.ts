@@ -43,8 +43,8 @@ export class Server {
   readonly #intake: IntakeGate
   readonly #sends = new Map<PeerKey, { readonly abort: AbortController; done: Promise<void> }>()
   readonly #retries = new Map<PeerKey, ReturnType<typeof setTimeout>>()
-  /** Peers that are being told that we are busy. */
-  readonly #busy = new Map<PeerKey, Promise<unknown>>()
+  /** Peers that are being told that we are busy: nothing leaves for them meanwhile. */
+  readonly #busy = new Set<PeerKey>()
   readonly #reading: Reading[] = []
   /** Streams whose reading is held back. */
   #held: { readonly peer: PeerKey; readonly go: () => void }[] = []
@@ -267,12 +267,8 @@ export class Server {
   #flush(peer: PeerKey): void {
     if (this.#stopped || this.#sends.has(peer)) return
     this.#noteTurnedAway()
-    const busy = this.#busy.get(peer)
-    if (busy !== undefined) {
-      // DONT_HAVE of what it was promised would make it look elsewhere for good.
-      void busy.then(() => this.#flush(peer))
-      return
-    }
+    // DONT_HAVE of what it was promised would make it look elsewhere for good.
+    if (this.#busy.has(peer)) return
     const sending = this.#engine.startSend(peer, this.#ports.nowMs())
     if (!sending) return
     const abort = new AbortController()
@@ -287,11 +283,12 @@ export class Server {
       this.#ports.log?.trace('%s: %d wants %s (%s)', peer, requests, decision.action === 'wait' ? 'wait' : 'are refused', decision.reason)
       if (decision.action !== 'refuse' || !loadReasons.has(decision.reason) || this.#ports.tellBusy === undefined) continue
       if (this.#busy.has(peer)) continue
-      const told = this.#ports.tellBusy(peer).then(
-        () => this.#busy.delete(peer),
-        () => this.#busy.delete(peer)
-      )
-      this.#busy.set(peer, told)
+      this.#busy.add(peer)
+      const goOn = (): void => {
+        this.#busy.delete(peer)
+        this.#flush(peer)
+      }
+      void this.#ports.tellBusy(peer).then(goOn, goOn)
     }
   }
 

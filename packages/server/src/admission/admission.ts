@@ -215,8 +215,6 @@ export class Admission {
 
   /** (2) So many open requests of a peer are being written for longer than a client that reads would need. */
   late(peer: PeerKey, requests: number): void {
-    // An envelope of mere HAVE and DONT_HAVE is no request.
-    if (requests === 0) return
     const client = this.#clients.get(peer)
     assert(client !== undefined && client.overdue + requests <= client.open, 'no more requests are overdue than are open')
     client.overdue += requests
