@@ -1,18 +1,10 @@
 import { generateKeyPair } from '@libp2p/crypto/keys'
-import type { PrivateKey } from '@libp2p/interface'
-import { defaultLogger } from '@libp2p/logger'
+import type { Libp2p, PrivateKey } from '@libp2p/interface'
 import { InvalidParametersError } from '@shardswap/interface'
-import type { ShareMap } from '@shardswap/reliability'
-import { AdmissionRecords } from './admission/records.ts'
+import { assemble, checkedLimits } from './assemble.ts'
 import { createNode } from './libp2p-node.ts'
-import { peerLimits } from './limits.ts'
-import { MemoryStore } from './memory-store.ts'
-import { nowMs } from './clock.ts'
-import { ShardswapPeer } from './peer.ts'
-import { PeerRecords } from './reliability/peer-records.ts'
+import type { ShardswapPeer } from './peer.ts'
 import type { Peer, PeerInit } from './types.ts'
-
-const shareMaps: readonly ShareMap[] = ['proportional', 'equal', 'percentile']
 
 /**
  * A peer that fetches and serves blocks over Bitswap, started unless `start` is
@@ -26,46 +18,12 @@ export async function createPeer(init: PeerInit = {}): Promise<Peer> {
   return peer
 }
 
-async function newPeer(init: PeerInit): Promise<ShardswapPeer> {
-  const limits = peerLimits(init.limits)
-  if (init.share !== undefined && !shareMaps.includes(init.share)) {
-    throw new InvalidParametersError(`share must be one of ${shareMaps.join(', ')}, not ${JSON.stringify(init.share)}`)
-  }
+/** As `createPeer`, not started. */
+export async function newPeer(init: PeerInit): Promise<ShardswapPeer<Libp2p>> {
+  checkedLimits(init)
   const privateKey = await keyOf(init)
-  const libp2p = init.libp2p ?? (await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }))
-  const log = (init.logger ?? defaultLogger()).forComponent('shardswap:peer')
-  const records = await PeerRecords.open({
-    datastore: init.datastore,
-    log,
-    nowMs,
-    onWarning: init.onWarning,
-    options: {
-      limits: { shutOutMs: limits.shutOutMs, ...init.reliabilityLimits },
-      budgetLimits: init.budgetLimits,
-      accountLimits: init.accountLimits,
-      share: init.share
-    }
-  })
-  const admission = await AdmissionRecords.open({
-    self: libp2p.peerId,
-    privateKey,
-    settings: init.admission ?? {},
-    isServing: init.serve !== false,
-    datastore: init.datastore,
-    log,
-    nowMs,
-    onWarning: init.onWarning
-  })
-  return new ShardswapPeer(init, {
-    libp2p,
-    blockstore: init.blockstore ?? new MemoryStore(),
-    privateKey,
-    records,
-    admission,
-    limits,
-    log,
-    newPeer
-  })
+  const ownNode = init.libp2p === undefined ? await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }) : undefined
+  return await assemble(init, { libp2p: init.libp2p ?? (ownNode as Libp2p), ownNode, privateKey, newPeer })
 }
 
 /** The key of our identity: the caller's, or a new one for a node that we make. */

@@ -24,6 +24,8 @@ export { NotStoredError, openAdmission, type OpenAdmissionInit } from './admissi
 export type { TestsReport } from './admission/tests/types.ts'
 export type * from './admission/types.ts'
 export { createPeer } from './create-peer.ts'
+export type { Host, ShardswapComponents } from './network/host.ts'
+export { shardswap, type ShardswapService } from './service/service.ts'
 export * from './errors.ts'
 export { createExchangeCore, type ExchangeOptions } from './fetch/exchange.ts'
 export * from './limits.ts'

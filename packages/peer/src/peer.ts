@@ -13,7 +13,7 @@ import {
 } from '@shardswap/interface'
 import type { DecodedMessage, OutgoingMessage } from '@shardswap/protocol'
 import type { Calibration, PeerScore } from '@shardswap/reliability'
-import type { Libp2p, Logger, PeerId, PrivateKey } from '@libp2p/interface'
+import type { Logger, PeerId, PrivateKey, Startable } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
@@ -37,6 +37,7 @@ import { PeerSession } from './fetch/peer-session.ts'
 import { fetchStat, peerFetchStat } from './fetch/stat.ts'
 import { Search } from './fetch/search.ts'
 import type { PeerLimits } from './limits.ts'
+import type { Host } from './network/host.ts'
 import { Network } from './network/network.ts'
 import type { AccountReceipt, AccountReport, ReceiptsOptions } from './reliability/account-book.ts'
 import type { PeerRecords } from './reliability/peer-records.ts'
@@ -47,6 +48,8 @@ import type { ServerLinks } from './serve/types.ts'
 import { type LocalStore, localStore } from './store.ts'
 import type {
   ConnectedPeer,
+  Exchange,
+  ExchangeInit,
   GetManyOptions,
   GetOptions,
   LedgerStat,
@@ -58,8 +61,10 @@ import type {
 } from './types.ts'
 
 /** What a peer is put together from. */
-export interface PeerParts {
-  readonly libp2p: Libp2p
+export interface PeerParts<H extends Host> {
+  readonly libp2p: H
+  /** The same node where it was made for this peer: it starts and stops with it. */
+  readonly ownNode: Startable | undefined
   readonly blockstore: Blockstore
   /** Of this peer's identity, where it is known. */
   readonly privateKey: PrivateKey | undefined
@@ -72,10 +77,10 @@ export interface PeerParts {
 }
 
 /** The node: wires libp2p, the fetching half, the serving half and the store. Decides nothing itself. */
-export class ShardswapPeer implements IntroducedPeer {
-  readonly libp2p: Libp2p
+export class ShardswapPeer<H extends Host = Host> implements Exchange {
+  readonly libp2p: H
   readonly blockstore: Blockstore
-  readonly #init: PeerInit
+  readonly #ownNode: Startable | undefined
   readonly #limits: PeerLimits
   readonly #log: Logger
   readonly #store: LocalStore
@@ -94,11 +99,11 @@ export class ShardswapPeer implements IntroducedPeer {
   #stopping: Promise<void> | undefined
   #state: 'new' | 'started' | 'stopped' = 'new'
 
-  constructor(init: PeerInit, parts: PeerParts) {
+  constructor(init: ExchangeInit, parts: PeerParts<H>) {
     const { libp2p, blockstore, privateKey, records, admission, limits, log } = parts
     this.libp2p = libp2p
     this.blockstore = blockstore
-    this.#init = init
+    this.#ownNode = parts.ownNode
     this.#limits = limits
     this.#log = log
     this.#store = localStore(blockstore)
@@ -112,7 +117,7 @@ export class ShardswapPeer implements IntroducedPeer {
       onBusy: (peer, forMs) => this.#fetcher.peerBusy(peer, forMs)
     })
     this.#admissionRecords = admission
-    this.#tests = nodeTests({ ...parts, init })
+    this.#tests = nodeTests({ ...parts, init, isOwnNode: parts.ownNode !== undefined })
     this.#network = new Network(
       libp2p,
       limits,
@@ -179,7 +184,7 @@ export class ShardswapPeer implements IntroducedPeer {
     await this.#admission.start()
     await this.#network.start()
     // Its own node starts last, so that no early connection finds it without handlers.
-    if (this.#init.libp2p === undefined) await this.libp2p.start()
+    await this.#ownNode?.start()
     this.#tests.start()
   }
 
@@ -201,7 +206,7 @@ export class ShardswapPeer implements IntroducedPeer {
     await Promise.all([this.#tests.stop(), this.#server?.stop(), this.#network.stop(), this.#scores.stop(), this.#admission.stop()])
     // Once nothing more happens that would have to be remembered.
     await Promise.all([this.#records.stop(), this.#admissionRecords.stop()])
-    if (this.#init.libp2p === undefined) await this.libp2p.stop()
+    await this.#ownNode?.stop()
   }
 
   createSession(init: SessionInit = {}): Session {

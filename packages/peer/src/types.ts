@@ -22,24 +22,16 @@ export interface Routing {
   findProviders(cid: CID, options?: AbortOptions): AsyncIterable<Provider>
 }
 
-export interface PeerInit {
-  /** A node of the caller's, started or not; it needs identify. Without it one is made: TCP, Noise, Yamux, identify. */
-  readonly libp2p?: Libp2p
-  /**
-   * Identity of a node that we make; a new one by default. With a node of the caller's: that node's key, to sign what
-   * peers ask of their own scores; without it they are told nothing.
-   */
-  readonly privateKey?: PrivateKey
-  /** Multiaddrs to listen on, for a node that we make; `[]` does not listen. Default `/ip4/127.0.0.1/tcp/0`. */
-  readonly listen?: readonly string[]
-  /** What we announce instead of the addresses listened on; `[]` with `announceNothing`. */
-  readonly announce?: readonly string[]
-  /** Announce no address at all (behind a relay, in tests). */
-  readonly announceNothing?: boolean
+/** How blocks are fetched and served, whichever libp2p node that happens on. */
+export interface ExchangeInit {
   /** Blocks we have and serve; memory by default. One with `size(cid)` is asked for sizes. */
   readonly blockstore?: Blockstore & { size?(cid: CID): number | undefined | Promise<number | undefined> }
-  /** Where libp2p keeps what it knows, and we what we know of peers (scores), over a restart; memory by default. */
+  /**
+   * Where we keep what we know of peers (scores) over a restart, and a node that we make what it knows: memory by default,
+   * and for a libp2p service the datastore of libp2p.
+   */
   readonly datastore?: Datastore
+  /** Where providers are looked up; nowhere by default, and for a libp2p service in the content routing of libp2p. */
   readonly routing?: Routing
   /** Serve blocks to others; true by default. */
   readonly serve?: boolean
@@ -61,6 +53,23 @@ export interface PeerInit {
   readonly logger?: ComponentLogger
   /** Told, beside the log, what whoever runs the peer should know: that what it remembered of others cannot be used. */
   readonly onWarning?: (message: string) => void
+}
+
+/** A peer, with the libp2p node that it is to have. */
+export interface PeerInit extends ExchangeInit {
+  /** A node of the caller's, started or not; it needs identify. Without it one is made: TCP, Noise, Yamux, identify. */
+  readonly libp2p?: Libp2p
+  /**
+   * Identity of a node that we make; a new one by default. With a node of the caller's: that node's key, to sign what
+   * peers ask of their own scores; without it they are told nothing.
+   */
+  readonly privateKey?: PrivateKey
+  /** Multiaddrs to listen on, for a node that we make; `[]` does not listen. Default `/ip4/127.0.0.1/tcp/0`. */
+  readonly listen?: readonly string[]
+  /** What we announce instead of the addresses listened on; `[]` with `announceNothing`. */
+  readonly announce?: readonly string[]
+  /** Announce no address at all (behind a relay, in tests). */
+  readonly announceNothing?: boolean
   /** False: call `start()` yourself. Default true. */
   readonly start?: boolean
 }
@@ -197,10 +206,9 @@ export interface ConnectedPeer {
   readonly protocols: readonly string[]
 }
 
-/** A started peer. As a block source it reads its store first and fetches what is missing, in a session of its own. */
-export interface Peer extends BlockSource, Registering {
+/** Fetches and serves blocks on a libp2p node. As a block source it reads its store first and fetches what is missing, in a session of its own. */
+export interface Exchange extends BlockSource, Registering {
   readonly peerId: PeerId
-  readonly libp2p: Libp2p
   readonly blockstore: Blockstore
   start(): Promise<void>
   /** Ends sessions, streams and timers; stops libp2p where the peer made it. */
@@ -241,4 +249,9 @@ export interface Peer extends BlockSource, Registering {
   ledger(peer: PeerId | string): LedgerStat | undefined
   /** Of every client that is connected or wants something; none where nothing is served. */
   ledgers(): readonly LedgerStat[]
+}
+
+/** An exchange with the node that it runs on: what `createPeer` gives. */
+export interface Peer extends Exchange {
+  readonly libp2p: Libp2p
 }

@@ -1,5 +1,6 @@
 import { asError, type PeerKey, peerKey } from '@shardswap/interface'
-import type { Connection, Libp2p, Logger, Stream } from '@libp2p/interface'
+import type { Connection, Logger, Stream } from '@libp2p/interface'
+import type { Host } from '../network/host.ts'
 import { Allowance } from '../reliability/allowance.ts'
 import { ended, exchangeFrames, readFrame, sendFrame } from '../reliability/frame.ts'
 import type { RegistryShellLimits } from './limits.ts'
@@ -33,7 +34,7 @@ const registryExchange = {
 const everybody = peerKey('everybody')
 
 export interface RegistryProtocolPorts {
-  readonly libp2p: Libp2p
+  readonly libp2p: Host
   readonly log: Logger
   readonly limits: RegistryShellLimits
   readonly nowMs: () => number

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type PeerKey, peerKey } from '@shardswap/interface'
 import { type Admission, clientKey } from '@shardswap/server'
-import type { Libp2p, Logger } from '@libp2p/interface'
+import type { Logger } from '@libp2p/interface'
+import type { Host } from '../network/host.ts'
 import { Allowance } from '../reliability/allowance.ts'
 import { readDelegation, type SignedDelegation } from './claim.ts'
 import { isQuickToRead } from './envelope.ts'
@@ -26,7 +27,7 @@ const slowReadCost = 0.2
 const everybody = peerKey('everybody')
 
 export interface AdmissionShellPorts {
-  readonly libp2p: Libp2p
+  readonly libp2p: Host
   readonly records: AdmissionRecords
   readonly log: Logger
   /** 0 to 1. */

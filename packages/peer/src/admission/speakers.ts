@@ -1,8 +1,9 @@
 import { type PeerKey, peerKey } from '@shardswap/interface'
-import type { Connection, IdentifyResult, Libp2p, Logger, PeerId, PeerUpdate } from '@libp2p/interface'
+import type { Connection, IdentifyResult, Logger, PeerId, PeerUpdate } from '@libp2p/interface'
+import type { Host } from '../network/host.ts'
 
 export interface SpeakersPorts {
-  readonly libp2p: Libp2p
+  readonly libp2p: Host
   readonly protocol: string
   readonly log: Logger
   /** With each new connection. */

@@ -1,6 +1,7 @@
 import { type CID, type PeerKey, peerKey } from '@shardswap/interface'
-import type { Libp2p, Logger } from '@libp2p/interface'
+import type { Logger } from '@libp2p/interface'
 import type { PeerLimits } from '../limits.ts'
+import type { Host } from '../network/host.ts'
 import type { Provider, Routing } from '../types.ts'
 import { onAbort } from './abort.ts'
 
@@ -12,14 +13,14 @@ const namedPerProviderMax = 10
 
 /** Looks providers up in routing and connects to them; what fails is logged with its reason and skipped. */
 export class Search {
-  readonly #libp2p: Libp2p
+  readonly #libp2p: Host
   readonly #routing: Routing | undefined
   readonly #limits: PeerLimits
   readonly #log: Logger
   readonly #abort = new AbortController()
   readonly #running = new Set<string>()
 
-  constructor(libp2p: Libp2p, routing: Routing | undefined, limits: PeerLimits, log: Logger) {
+  constructor(libp2p: Host, routing: Routing | undefined, limits: PeerLimits, log: Logger) {
     this.#libp2p = libp2p
     this.#routing = routing
     this.#limits = limits

@@ -1,10 +1,11 @@
 import { type PeerKey, peerKey } from '@shardswap/interface'
 import { type BitswapVersion, decodeMessage, type DecodedMessage, protocolIds, supportsHave, versionOf } from '@shardswap/protocol'
-import type { Connection, IdentifyResult, Libp2p, Logger, PeerId, PeerUpdate, Stream } from '@libp2p/interface'
+import type { Connection, IdentifyResult, Logger, PeerId, PeerUpdate, Stream } from '@libp2p/interface'
 import type { Standing } from '@shardswap/broker'
 import type { PeerLimits } from '../limits.ts'
 import { FrameReader } from './frame-reader.ts'
 import { ConnectionHealth } from './health.ts'
+import type { Host } from './host.ts'
 import { PeerLink } from './link.ts'
 import { wasHungUp } from './hung-up.ts'
 import { Redials } from './redials.ts'
@@ -43,7 +44,7 @@ const sweepMinMs = 50
 
 /** Turns libp2p's connections and streams into peers and messages. One peer, however many connections. */
 export class Network {
-  readonly #libp2p: Libp2p
+  readonly #libp2p: Host
   readonly #limits: PeerLimits
   readonly #events: NetworkEvents
   readonly #log: Logger
@@ -58,7 +59,7 @@ export class Network {
   /** The node's handlers are ours: where they are another peer's, they stay. */
   #handles = false
 
-  constructor(libp2p: Libp2p, limits: PeerLimits, events: NetworkEvents, log: Logger, nowMs: () => number) {
+  constructor(libp2p: Host, limits: PeerLimits, events: NetworkEvents, log: Logger, nowMs: () => number) {
     this.#libp2p = libp2p
     this.#limits = limits
     this.#events = events

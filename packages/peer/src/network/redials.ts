@@ -1,6 +1,7 @@
 import { type PeerKey, peerKey } from '@shardswap/interface'
-import type { Libp2p, Logger, PeerId } from '@libp2p/interface'
+import type { Logger, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
+import type { Host } from './host.ts'
 
 export interface RedialLimits {
   readonly redialTriesMax: number
@@ -28,14 +29,14 @@ const redialForgetMs = 60_000
  * it stood, so that one which answers dials alone is not dialled for ever.
  */
 export class Redials {
-  readonly #libp2p: Libp2p
+  readonly #libp2p: Host
   readonly #limits: RedialLimits
   readonly #log: Logger
   readonly #isWanting: () => boolean
   readonly #ending = new AbortController()
   readonly #redials = new Map<PeerKey, Redial>()
 
-  constructor(libp2p: Libp2p, limits: RedialLimits, log: Logger, isWanting: () => boolean) {
+  constructor(libp2p: Host, limits: RedialLimits, log: Logger, isWanting: () => boolean) {
     this.#libp2p = libp2p
     this.#limits = limits
     this.#log = log

@@ -1,6 +1,7 @@
 import { asError, isCount, peerKey } from '@shardswap/interface'
-import type { Connection, Libp2p, Logger, PeerId, PrivateKey, Stream } from '@libp2p/interface'
+import type { Connection, Logger, PeerId, PrivateKey, Stream } from '@libp2p/interface'
 import { ScoreUnavailableError } from '../errors.ts'
+import type { Host } from '../network/host.ts'
 import { Allowance } from './allowance.ts'
 import { ended, exchangeFrames, readFrame, sendFrame } from './frame.ts'
 import { readStatement, signStatement, statementAbout } from './statement.ts'
@@ -33,7 +34,7 @@ interface Question {
 }
 
 export interface ScoresProtocolPorts {
-  readonly libp2p: Libp2p
+  readonly libp2p: Host
   /** Signs what we state; without it we state nothing. */
   readonly privateKey: PrivateKey | undefined
   readonly log: Logger

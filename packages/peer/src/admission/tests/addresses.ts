@@ -1,18 +1,18 @@
 import { type PeerKey, peerKey } from '@shardswap/interface'
-import type { Libp2p } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import type { Multiaddr } from '@multiformats/multiaddr'
+import type { Host } from '../../network/host.ts'
 
 /** More addresses than that of one server are not tried. */
 const addressesPerServerMax = 8
 
 /** Where servers can be reached: as libp2p knows it, and for as long as it forgets, as it was known last. */
 export class ServerAddresses {
-  readonly #libp2p: Libp2p
+  readonly #libp2p: Host
   readonly #serversMax: number
   readonly #kept = new Map<PeerKey, readonly Multiaddr[]>()
 
-  constructor(libp2p: Libp2p, serversMax: number) {
+  constructor(libp2p: Host, serversMax: number) {
     this.#libp2p = libp2p
     this.#serversMax = serversMax
   }

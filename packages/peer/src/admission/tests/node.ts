@@ -1,9 +1,10 @@
-import type { Libp2p, Logger, PrivateKey } from '@libp2p/interface'
+import type { Logger, PrivateKey } from '@libp2p/interface'
 import { peerKey } from '@shardswap/interface'
 import { verifyTestLimits } from '@shardswap/server'
 import { nowMs } from '../../clock.ts'
+import type { Host } from '../../network/host.ts'
 import type { PeerRecords } from '../../reliability/peer-records.ts'
-import type { Peer, PeerInit } from '../../types.ts'
+import type { ExchangeInit, Peer, PeerInit } from '../../types.ts'
 import type { AdmissionRecords } from '../records.ts'
 import { introduce, type Introduction, introductionHolds, introductionMeans } from './introduction.ts'
 import { AvailabilityTests } from './tests.ts'
@@ -15,8 +16,10 @@ export interface IntroducedPeer extends Peer {
 }
 
 export interface NodeTestsInit {
-  readonly init: PeerInit
-  readonly libp2p: Libp2p
+  readonly init: ExchangeInit
+  readonly libp2p: Host
+  /** It was made for this peer alone. */
+  readonly isOwnNode: boolean
   /** Of our identity, where it is known: without it no other can be introduced. */
   readonly privateKey: PrivateKey | undefined
   readonly log: Logger
@@ -31,10 +34,10 @@ export interface NodeTestsInit {
  * on a libp2p node of the caller's, unless he makes those of the tests too: how his reaches others we do not know.
  * Errors: InvalidParametersError for limits that cannot be.
  */
-export function nodeTests({ init, libp2p, privateKey, log, admission, records, newPeer }: NodeTestsInit): AvailabilityTests {
+export function nodeTests({ init, isOwnNode, libp2p, privateKey, log, admission, records, newPeer }: NodeTestsInit): AvailabilityTests {
   const { serve, admission: { mode, tests, testLimits, testNode, ...settings } = {}, limits, reliabilityLimits, logger } = init
   const self = peerKey(libp2p.peerId)
-  const isOn = tests !== false && serve !== false && mode !== 'off' && (init.libp2p === undefined || testNode !== undefined)
+  const isOn = tests !== false && serve !== false && mode !== 'off' && (isOwnNode || testNode !== undefined)
   // Memory only, and no address: what it learns on a visit ends with it, and nobody can find it.
   const clientInit: PeerInit = {
     listen: [],

@@ -1,6 +1,7 @@
-import type { Libp2p, Logger, PrivateKey } from '@libp2p/interface'
+import type { Logger, PrivateKey } from '@libp2p/interface'
 import type { PeerKey } from '@shardswap/interface'
 import type { TestLimits, TestOutcome } from '@shardswap/server'
+import type { Host } from '../../network/host.ts'
 import type { Peer } from '../../types.ts'
 
 /** Test requests, as people see them. */
@@ -36,7 +37,7 @@ export interface TestIdentity {
 /** What the tests need of the node. */
 export interface TestPorts {
   /** Our own node: where the addresses of servers are known. */
-  readonly libp2p: Libp2p
+  readonly libp2p: Host
   readonly log: Logger
   readonly limits: TestLimits
   readonly nowMs: () => number
