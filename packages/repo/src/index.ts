@@ -2,7 +2,9 @@
  * @packageDocumentation
  * The folder on disk: blocks, datastore, identity, config, version, and the lock that gives it to one process.
  */
-export { defaultConfig } from './config.ts'
+export { ConfigFile, configFile, type ConfigText, configValueOf } from './config/file.ts'
+export { type ConfigJson, configOf, defaultConfig, newConfig } from './config/parse.ts'
+export { type ConfigKey, configKeys, configTable, type KeySpec } from './config/table.ts'
 export * from './errors.ts'
 export { repoVersion } from './limits.ts'
 export { repoPath } from './files.ts'

@@ -24,3 +24,9 @@ export const holderWaitMs = 2_000
 
 /** Files of blocks that are open at once. */
 export const openFilesMax = 64
+
+/** Letters of the API's token: from some 80 bits on nobody guesses it. */
+export const apiTokenLettersMin = 16
+
+/** A header of a request has room for so many, and a file that is no token is not taken for one. */
+export const apiTokenLettersMax = 512

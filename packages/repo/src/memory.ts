@@ -3,7 +3,8 @@ import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { MemoryDatastore } from 'datastore-core'
 import { EngineBlockstore } from './blocks/engine-blockstore.ts'
 import { MemoryEngine } from './blocks/memory-engine.ts'
-import { defaultConfig } from './config.ts'
+import { memoryConfig } from './config/file.ts'
+import { defaultConfig } from './config/parse.ts'
 import { newPrivateKey } from './identity.ts'
 import { repoVersion } from './limits.ts'
 import type { Repo, SizedBlockstore } from './types.ts'
@@ -24,6 +25,7 @@ export async function memoryRepo(options: { readonly privateKey?: PrivateKey } =
     privateKey,
     peerId: peerIdFromPrivateKey(privateKey),
     config: defaultConfig,
+    configFile: memoryConfig(),
     stat: async () => ({ path: ':memory:', version: repoVersion, ...(await blocks.total()), diskBytes: 0 }),
     verify: (options) => blocks.verify(options),
     setApiAddress: async () => undefined,

@@ -7,7 +7,8 @@ import { LevelDatastore } from 'datastore-level'
 import type { Datastore } from 'interface-datastore'
 import { DiskEngine } from './blocks/disk-engine.ts'
 import { EngineBlockstore } from './blocks/engine-blockstore.ts'
-import { defaultConfig, newConfigText, parseConfig } from './config.ts'
+import { type ConfigFile, configFile } from './config/file.ts'
+import { type ConfigJson, configText, defaultConfig, newConfig, parseConfig } from './config/parse.ts'
 import { RepoCorruptError, RepoExistsError, RepoMissingError, RepoVersionError } from './errors.ts'
 import { errorCode, readOptional, repoFiles, type RepoFiles, writeAtomic, writeIfAbsent } from './files.ts'
 import { readIdentity, writeIdentity } from './identity.ts'
@@ -18,6 +19,8 @@ import type { Repo, RepoConfig, RepoStat, VerifyResult } from './types.ts'
 export interface InitRepoOptions {
   /** The identity; without it a new Ed25519 key is made. */
   readonly privateKey?: PrivateKey
+  /** What the config says beside or other than the defaults. */
+  readonly config?: ConfigJson
 }
 
 export interface OpenRepoOptions {
@@ -35,12 +38,13 @@ export async function repoExists(path: string): Promise<boolean> {
   return (await readOptional(repoFiles(path).version)) !== undefined
 }
 
-/** Makes a repo. Errors: RepoExistsError, and the system's own. */
+/** Makes a repo. Errors: RepoExistsError, ConfigError, and the system's own. */
 export async function initRepo(path: string, options: InitRepoOptions = {}): Promise<void> {
   const files = repoFiles(path)
   if (await repoExists(path)) throw new RepoExistsError(path)
+  const config = configText(newConfig(options.config))
   await writeIdentity(files.identity, options.privateKey)
-  await writeIfAbsent(files.config, newConfigText())
+  await writeIfAbsent(files.config, config)
   // Last, for it is what makes the folder a repo; of two that init at once, one wins.
   if (!(await writeIfAbsent(files.version, `${repoVersion}\n`))) throw new RepoExistsError(path)
 }
@@ -123,6 +127,7 @@ class DiskRepo implements Repo {
   readonly privateKey: PrivateKey
   readonly peerId: PeerId
   readonly config: RepoConfig
+  readonly configFile: ConfigFile
   readonly #files: RepoFiles
   readonly #lock: HeldLock
   #closing: Promise<void> | undefined
@@ -131,6 +136,7 @@ class DiskRepo implements Repo {
     this.path = init.path
     this.blocks = init.blocks
     this.config = init.config
+    this.configFile = configFile(init.path)
     this.privateKey = init.privateKey
     this.peerId = peerIdFromPrivateKey(init.privateKey)
     this.#files = init.files

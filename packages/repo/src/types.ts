@@ -2,6 +2,7 @@ import type { PrivateKey, PeerId } from '@libp2p/interface'
 import type { AbortOptions, CID } from '@shardswap/interface'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
+import type { ConfigFile } from './config/file.ts'
 
 /** An interface-blockstore that also knows sizes without reading blocks. */
 export interface SizedBlockstore extends Blockstore {
@@ -33,8 +34,10 @@ export interface Repo {
   readonly datastore: Datastore
   readonly privateKey: PrivateKey
   readonly peerId: PeerId
-  /** Values of the config file; the issue on embedding and daemon gives them meaning. */
+  /** Values of the config as they were when the repo was opened. */
   readonly config: RepoConfig
+  /** The config file, to be shown and changed; a change counts from the next start on. */
+  readonly configFile: ConfigFile
   stat(): Promise<RepoStat>
   /** Reads and hashes every block; yields one result for each. */
   verify(options?: AbortOptions): AsyncIterable<VerifyResult>
@@ -43,12 +46,39 @@ export interface Repo {
   close(): Promise<void>
 }
 
+/** What the config says; config/table.ts tells what each key is for. */
 export interface RepoConfig {
   readonly addresses: {
     /** Multiaddrs that the daemon listens on for peers. */
     readonly swarm: readonly string[]
-    /** Multiaddr of the RPC; loopback. */
+    /** Multiaddr of the RPC; on loopback unless `api.auth` is set. */
     readonly api: string
+    /** Multiaddrs that peers are told instead of those found. */
+    readonly announce: readonly string[]
+    /** Multiaddrs, or ranges with `/ipcidr`, that peers are never told. */
+    readonly noAnnounce: readonly string[]
+  }
+  readonly api: {
+    /** The bearer token that callers must show. */
+    readonly auth: string | undefined
+    /** Origins of web pages that may call. */
+    readonly origins: readonly string[]
+  }
+  readonly routing: {
+    readonly bootstrap: readonly string[]
+    readonly peering: readonly string[]
+    readonly mdns: boolean
+    readonly dht: DhtMode
+    /** URLs of servers of `/routing/v1`. */
+    readonly delegated: readonly string[]
+    readonly provide: ProvideMode
+    readonly provideEveryMs: number
+  }
+  readonly repo: {
+    /** Bytes of blocks; undefined: no bound. */
+    readonly maxBytes: number | undefined
+    /** Part of `maxBytes`, above 0 and up to 1. */
+    readonly gcAtShare: number
   }
   readonly reliability: {
     /** How scores of peers become shares of what is asked of them: docs/reliability.md. */
@@ -68,6 +98,12 @@ export interface RepoConfig {
   }
 }
 
+/** Whether the DHT is asked (`client`), and answered in too (`server`). */
+export type DhtMode = 'off' | 'client' | 'server'
+
+/** What routing is told that a node has. */
+export type ProvideMode = 'off' | 'all' | 'pinned' | 'roots'
+
 /** What happens to requests that are not admitted: they wait, they are refused, or nothing is served at all. */
 export type ServeMode = 'open' | 'registered' | 'off'
 
@@ -77,7 +113,7 @@ export type ShareName = 'proportional' | 'equal' | 'percentile'
 // Contract of the package (src/index.ts exports these):
 //   repoPath(env?): string                     SHARDSWAP_PATH, else ~/.shardswap
 //   repoExists(path): Promise<boolean>
-//   initRepo(path, { privateKey? }): Promise<void>     refuses an existing one (RepoExistsError)
+//   initRepo(path, { privateKey?, config? }): Promise<void>     refuses an existing one (RepoExistsError)
 //   openRepo(path, { create?: boolean }): Promise<Repo>  RepoLockedError (names the pid), RepoVersionError, RepoMissingError
 //   apiAddress(path): Promise<string | undefined>      reads <repo>/api without opening the repo
 //   memoryRepo({ privateKey? }): Promise<Repo>         for tests; nothing on disk
