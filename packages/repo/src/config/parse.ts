@@ -39,7 +39,8 @@ export function valueIn(json: ConfigJson, key: ConfigKey): unknown {
 export function withValue(json: ConfigJson, key: ConfigKey, value: unknown): ConfigJson {
   const [section, name] = partsOf(key)
   const before = json[section]
-  const { [name]: _before, ...others } = typeof before === 'object' && before !== null ? before : {}
+  const all = typeof before === 'object' && before !== null ? Object.entries(before) : []
+  const others: ConfigJson = Object.fromEntries(all.filter(([other]) => other !== name))
   const { [section]: _section, ...rest } = json
   if (value !== undefined) return { ...json, [section]: { ...others, [name]: value } }
   return Object.keys(others).length === 0 ? rest : { ...json, [section]: others }
