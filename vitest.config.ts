@@ -1,12 +1,38 @@
 import { defineConfig } from 'vitest/config'
 
+/** Tests that compare rates, times or memory: they have the machine to themselves, as far as two at a time leave it. */
+const measuring = ['packages/peer/test/**/*.test.ts', 'test/{bench,cluster,simulator}/test/**/*.test.ts']
+
+const common = {
+  // Processes, so that a test's peers do not share an event loop with other tests' peers.
+  pool: 'forks' as const,
+  testTimeout: 30_000,
+  hookTimeout: 30_000
+}
+
 export default defineConfig({
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'test/*/test/**/*.test.ts', 'examples/**/*.test.ts'],
-    // Processes, so that a test's peers do not share an event loop with other tests' peers.
-    pool: 'forks',
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'measuring',
+          include: measuring,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 }
+        }
+      },
+      {
+        // Most of these wait for processes and for other peers' timers half of the time.
+        test: {
+          ...common,
+          name: 'others',
+          include: ['packages/*/test/**/*.test.ts', 'test/*/test/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: [...measuring, '**/node_modules/**'],
+          maxWorkers: 4,
+          sequence: { groupOrder: 2 }
+        }
+      }
+    ]
   }
 })
