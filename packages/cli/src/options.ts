@@ -1,6 +1,7 @@
 /** Values of options: what is wrong is said before anything is done (exit code 2). */
 import { messageOf } from '@shardswap/interface'
 import { codecNames, hashNames, isLoopback, parseDurationMs, parseMultiaddr } from '@shardswap/daemon'
+import { profileNames } from '@shardswap/repo'
 import { InvalidArgumentError, Option } from 'commander'
 
 /** Options that every command has. */
@@ -103,6 +104,12 @@ export function codecName(text: string): string {
 export function hashName(text: string): string {
   if (hashNames().includes(text)) return text
   throw new InvalidArgumentError(`Give one of ${hashNames().join(', ')}.`)
+}
+
+/** What the config of a new repo starts with. */
+export function profileOption(flags: string): Option {
+  const description = 'what a new config starts with: "public" joins the public network, "local" dials only the peers that are named'
+  return new Option(flags, description).choices(profileNames).default('public')
 }
 
 /** Options that stand before or after any command. */

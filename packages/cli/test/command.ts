@@ -106,13 +106,16 @@ export async function folder(): Promise<string> {
 /** A new repo in a folder that goes with the test. */
 export async function newRepo(): Promise<string> {
   const repo = join(await folder(), 'repo')
-  await ok(['init'], { repo })
+  await ok(['init', '--profile', 'local'], { repo })
   return repo
 }
 
 /** A daemon on free ports; its address for `--peer`. */
 export async function startDaemon(repo: string, ...args: string[]): Promise<{ daemon: Running; address: string }> {
-  const daemon = start(['daemon', '--init', '--listen', '/ip4/127.0.0.1/tcp/0', '--api', '/ip4/127.0.0.1/tcp/0', ...args], { repo })
+  const daemon = start(
+    ['daemon', '--init', '--init-profile', 'local', '--listen', '/ip4/127.0.0.1/tcp/0', '--api', '/ip4/127.0.0.1/tcp/0', ...args],
+    { repo }
+  )
   await daemon.says('Daemon is ready')
   const address = /Swarm listening on (\S+)/.exec(daemon.stdout.toString())?.[1] ?? ''
   return { daemon, address }

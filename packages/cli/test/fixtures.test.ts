@@ -53,7 +53,10 @@ describe('what Kubo exported', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'shardswap-cli-'))
     repo = join(folder, 'repo')
-    daemon = new Running(['daemon', '--init', '--listen', '/ip4/127.0.0.1/tcp/0', '--api', '/ip4/127.0.0.1/tcp/0'], { repo })
+    daemon = new Running(
+      ['daemon', '--init', '--init-profile', 'local', '--listen', '/ip4/127.0.0.1/tcp/0', '--api', '/ip4/127.0.0.1/tcp/0'],
+      { repo }
+    )
     await daemon.says('Daemon is ready')
     address = /Swarm listening on (\S+)/.exec(daemon.stdout.toString())?.[1] ?? ''
     importing = new Running(['dag', 'import', ...cars.map((car) => join(fixtures, car))], { repo })

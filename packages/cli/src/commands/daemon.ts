@@ -1,21 +1,27 @@
 /** `daemon`: a node that stays. */
 import { messageOf } from '@shardswap/interface'
 import { type Daemon, startDaemon } from '@shardswap/daemon'
-import { initRepo, openRepo, repoExists } from '@shardswap/repo'
+import { initRepo, openRepo, profileConfig, type ProfileName, repoExists } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
+import { profileOption } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 /** A daemon that has not stopped by then is ended. */
 const stopTimeoutMs = 4_500
 
-async function open(context: Context, init: boolean): Promise<Daemon> {
+interface DaemonFlags {
+  readonly init?: boolean
+  readonly initProfile: ProfileName
+}
+
+async function open(context: Context, { init, initProfile }: DaemonFlags): Promise<Daemon> {
   const { repoPath, options } = context
-  if (init && !(await repoExists(repoPath))) {
+  if (init === true && !(await repoExists(repoPath))) {
     context.note(`Making a repo at ${repoPath}`)
-    await initRepo(repoPath)
+    await initRepo(repoPath, { config: profileConfig(initProfile) })
   }
   const { listen, api } = options
   const repo = await openRepo(repoPath)
@@ -27,9 +33,9 @@ async function open(context: Context, init: boolean): Promise<Daemon> {
   })
 }
 
-async function serve(context: Context, init: boolean): Promise<void> {
+async function serve(context: Context, flags: DaemonFlags): Promise<void> {
   if (context.options.offline === true) throw new UsageError('a daemon is there to serve peers: leave --offline out')
-  const daemon = await open(context, init)
+  const daemon = await open(context, flags)
   const late = (): void => {
     context.note('The daemon did not stop in time and was ended')
     process.exit(1)
@@ -71,13 +77,11 @@ export function registerDaemon(program: Command, shell: Shell): void {
     .command('daemon')
     .description('Run a node that serves blocks to peers, and commands on this machine, until Ctrl-C')
     .option('--init', 'make the repo where there is none')
+    .addOption(profileOption('--init-profile <name>'))
   examples(command, [
     ['shardswap daemon --init', 'the first start'],
     ['shardswap daemon --listen /ip4/0.0.0.0/tcp/4002 --api /ip4/127.0.0.1/tcp/5002', 'a second node, with --repo too'],
     ['shardswap daemon --listen /ip4/127.0.0.1/tcp/0 --api /ip4/127.0.0.1/tcp/0', 'on free ports; the repo\'s file "api" tells which'],
     ['shardswap daemon --peer /ip4/192.0.2.1/tcp/4001/p2p/12D3…', 'connected to a peer from the start']
-  ]).action(
-    async (flags: { init?: boolean }, command: Command) =>
-      await shell.run(command, async (context) => await serve(context, flags.init === true))
-  )
+  ]).action(async (flags: DaemonFlags, command: Command) => await shell.run(command, async (context) => await serve(context, flags)))
 }

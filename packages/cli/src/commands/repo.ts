@@ -1,15 +1,16 @@
 /** `init`, `repo stat`, `repo verify`. */
 import { repoStatShape, verifyShape } from '@shardswap/daemon'
-import { initRepo, openRepo } from '@shardswap/repo'
+import { initRepo, openRepo, profileConfig, type ProfileName } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { NegativeAnswer } from '../errors.ts'
 import { examples } from '../examples.ts'
+import { profileOption } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { formatBytes, printable } from '../terminal/format.ts'
 
-async function init(context: Context): Promise<void> {
-  await initRepo(context.repoPath)
+async function init(context: Context, profile: ProfileName): Promise<void> {
+  await initRepo(context.repoPath, { config: profileConfig(profile) })
   const repo = await openRepo(context.repoPath)
   const { path, peerId } = repo
   await repo.close()
@@ -48,11 +49,18 @@ async function verify(context: Context): Promise<void> {
 }
 
 export function registerRepo(program: Command, shell: Shell): void {
-  const initCommand = program.command('init').description('Make a repo: a folder with an identity, a config and blocks')
+  const initCommand = program
+    .command('init')
+    .description('Make a repo: a folder with an identity, a config and blocks')
+    .addOption(profileOption('--profile <name>'))
   examples(initCommand, [
     ['shardswap init', 'make a repo in ~/.shardswap'],
-    ['shardswap init --repo /data/blocks', 'make it elsewhere']
-  ]).action(async (_flags: unknown, command: Command) => await shell.run(command, init))
+    ['shardswap init --repo /data/blocks', 'make it elsewhere'],
+    ['shardswap init --profile local', 'one whose daemon dials only the peers that you name']
+  ]).action(
+    async (flags: { profile: ProfileName }, command: Command) =>
+      await shell.run(command, async (context) => await init(context, flags.profile))
+  )
 
   const repo = program.command('repo').description('Look after the repo')
   examples(repo, [
