@@ -6,6 +6,7 @@ import type { Figures, Gauges, SessionFigures } from './types.ts'
 /** Figures, counting. */
 export type Counters = { -readonly [name in keyof Figures]: number }
 
+/** Counters at zero. */
 export function newCounters(): Counters {
   return {
     wantBlocksSent: 0,

@@ -45,6 +45,7 @@ export interface BrokerLimits {
 
 const MiB = 1024 * 1024
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultBrokerLimits: BrokerLimits = {
   queueWantsStart: 128,
   queueWantsMax: 1024,

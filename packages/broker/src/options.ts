@@ -3,6 +3,7 @@ import type { ReliabilityCore } from '@shardswap/reliability'
 import type { Session, SessionOptions } from '@shardswap/session'
 import type { BrokerLimits } from './limits.ts'
 
+/** What a broker is made of. */
 export interface BrokerOptions {
   readonly limits: BrokerLimits
   readonly random: Random

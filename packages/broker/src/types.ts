@@ -3,6 +3,7 @@ import type { BlockKey, CID, PeerKey } from '@shardswap/interface'
 /** A session, as its shell numbers it. */
 export type SessionId = number
 
+/** How a session is to be, beyond its number. */
 export interface SessionInit {
   /** Only these peers are asked, ever; no broadcast, no search. */
   readonly fixedPeers?: ReadonlySet<PeerKey> | undefined
@@ -109,15 +110,18 @@ export interface Gauges {
  * jumps. Nothing here throws for what the network does.
  */
 export interface ExchangeCore {
+  /** A new session under a number that no open one has. */
   openSession(id: SessionId, init: SessionInit, nowMs: number): void
   /** Its wants are dropped, and cancelled where nobody else has them. */
   closeSession(id: SessionId, nowMs: number): void
+  /** The session wants a block. Nothing happens where it wants it already, or is closed. */
   addWant(id: SessionId, cid: CID, key: BlockKey, nowMs: number): void
   /** The session no longer wants it; the last to go cancels it everywhere. */
   dropWant(id: SessionId, key: BlockKey, nowMs: number): void
 
   /** Also when what it supports changes. Wants of before a disconnect are matched anew. */
   connectPeer(peer: PeerKey, supportsHave: boolean, nowMs: number): void
+  /** The peer is gone: what was in flight there goes to others. What is known of it is kept for a while. */
   disconnectPeer(peer: PeerKey, nowMs: number): void
   /** Routing named this peer for a CID of the session; it is connected. */
   providerFound(id: SessionId, peer: PeerKey, nowMs: number): void
@@ -137,6 +141,7 @@ export interface ExchangeCore {
   receiveBlock(peer: PeerKey, key: BlockKey, bytes: number, nowMs: number): Arrival
   /** A block that cannot be verified or that nobody asked for. Returns whether the peer is shut out for it now. */
   receiveUnasked(peer: PeerKey, nowMs: number): boolean
+  /** The peer said whether it has a block. */
   receivePresence(peer: PeerKey, key: BlockKey, presence: 'have' | 'dont-have', nowMs: number): void
   /** What the peer says that it still has queued for us (B18). */
   receivePendingBytes(peer: PeerKey, bytes: number, nowMs: number): void
@@ -154,8 +159,12 @@ export interface ExchangeCore {
   /** When `tick` would next find something to do, or undefined; 0: `decide` has more to do than it does at once, and is to be called again. */
   wakeAtMs(): number | undefined
 
+  /** What was fetched, in all. */
   readonly total: Figures
+  /** How a session stands; undefined once it is closed. */
   session(id: SessionId): SessionFigures | undefined
+  /** How the queue of each peer stands that is remembered, connected or not. */
   queues(): readonly QueueFigures[]
+  /** How much is held now. */
   gauges(): Gauges
 }

@@ -7,6 +7,7 @@ import type { GlobalOptions } from './options.ts'
 export class Shell {
   exitCode = 0
 
+  /** Runs one command from its options to its exit code. */
   async run(command: Command, body: (context: Context) => Promise<void>): Promise<void> {
     let context: Context | undefined
     try {
@@ -20,6 +21,7 @@ export class Shell {
     }
   }
 
+  /** Tells of an error, and sets the exit code for it. */
   fail(error: unknown, context?: Context): void {
     const interrupted = context?.interrupted === true
     this.exitCode = exitCodeOf(error, interrupted)

@@ -1,6 +1,8 @@
+/**
+ * Bounds of this package, each with its reason in docs/limits.md.
+ * @module
+ */
 import { blockBytesMax, messageBytesMax } from '@shardswap/interface'
-
-/** Bounds of this package, each with its reason in docs/limits.md. */
 
 /** Bytes of blocks that are asked for, or held, ahead of a reader: also what arrives while one block is late. */
 export const readAheadBytesMax = 64 * 1024 * 1024
@@ -31,6 +33,7 @@ export const carHeaderBytesMax = 1024 * 1024
 
 /** Blocks on their way to a sink at once, and their bytes. */
 export const sinkBlocksMax = 64
+/** Bytes of blocks on their way to a sink at once. */
 export const sinkBytesMax = 8 * 1024 * 1024
 
 /** Entries that were added and wait for a sink to store them. */
@@ -38,10 +41,15 @@ export const addedEntriesMax = 256
 
 /** Kubo's shape of files and directories; another figure gives other CIDs. */
 export const fileLinksMax = 174
+/** Subtrees of one depth in a trickle DAG, as Kubo makes it. */
 export const trickleRepeat = 4
+/** Bytes of a file's leaf, by default; Kubo's. */
 export const chunkBytesDefault = 256 * 1024
+/** The largest leaf that may be asked for, in bytes: with its frame it must fit a block. */
 export const chunkBytesMax = blockBytesMax - 256
+/** A directory whose links take more bytes is sharded, as Kubo does it. */
 export const directoryBytesMax = 256 * 1024
+/** Children of a node of a sharded directory that we make. */
 export const shardFanout = 256
 
 /** The widest shard that is read: Kubo's bound. */

@@ -1,5 +1,6 @@
 import type { AbortOptions, BlockSource, CID } from '@shardswap/interface'
 
+/** A time of UnixFS: seconds since 1970, and nanoseconds in them. */
 export interface UnixTime {
   readonly secs: bigint
   readonly nsecs?: number
@@ -29,6 +30,7 @@ export interface AddOptions extends AbortOptions {
   readonly onProgress?: (bytes: number) => void
 }
 
+/** Something that was added: a file, a directory, a link. */
 export interface AddedEntry {
   readonly path: string
   readonly cid: CID
@@ -36,6 +38,7 @@ export interface AddedEntry {
   readonly size: bigint
 }
 
+/** What a path names. `raw`: a block of bytes without UnixFS; `other`: some other IPLD data. */
 export type EntryType = 'file' | 'directory' | 'symlink' | 'raw' | 'other'
 
 /** A line of `ls`. */
@@ -67,6 +70,7 @@ export interface ReadOptions extends AbortOptions {
   readonly dagDepthMax?: number
 }
 
+/** What came out of an archive. */
 export interface CarImportResult {
   readonly roots: readonly CID[]
   readonly blocks: number

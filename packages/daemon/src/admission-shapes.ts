@@ -2,11 +2,13 @@
 import type { AdmissionReport, AdmittedPeer, BindingStat, Decision, OwnerView, OwnRegistration, TestsReport } from '@shardswap/peer'
 import type { NodeAdmission } from './node.ts'
 
+/** JSON: what would become of a request now, and why. */
 export interface DecisionShape {
   readonly Decision: Decision['action']
   readonly Reason: Decision['reason']
 }
 
+/** JSON: an owner, and how its requests stand. */
 export interface OwnerShape extends DecisionShape {
   readonly Owner: string
   /** Peers of its that are connected. */
@@ -29,12 +31,14 @@ export interface OwnerShape extends DecisionShape {
   readonly TurnedAway: number
 }
 
+/** JSON: a peer, and how its requests stand. */
 export interface AdmittedPeerShape extends DecisionShape {
   readonly Peer: string
   readonly Client?: string
   readonly Owner?: string
 }
 
+/** JSON: a binding of a client key to a server. */
 export interface BindingShape {
   readonly Kind: BindingStat['kind']
   readonly Client: string
@@ -46,6 +50,7 @@ export interface BindingShape {
   readonly Renewed: boolean
 }
 
+/** JSON: who this node is to others. */
 export interface OwnRegistrationShape {
   readonly Peer: string
   readonly Client: string
@@ -53,6 +58,7 @@ export interface OwnRegistrationShape {
   readonly Bindings: readonly BindingShape[]
 }
 
+/** JSON: how the tests of other servers go. */
 export interface TestsShape {
   readonly State: TestsReport['state']
   /** Servers of which is known what they have. */
@@ -63,6 +69,7 @@ export interface TestsShape {
   readonly Identity?: string
 }
 
+/** JSON of `admission`. */
 export interface AdmissionShape {
   /** False where no peer runs: then all is as the repo remembers it. */
   readonly Running: boolean
@@ -93,6 +100,7 @@ export interface AdmissionShape {
   readonly Tests?: TestsShape
 }
 
+/** The JSON of `admission`. */
 export function admissionShape({ isRunning, report, ownersKnown, peersKnown }: NodeAdmission): AdmissionShape {
   const { mode, openRequestsMax, open, served, servers, free, owners, peers, decisions, registry, own, tests } = report
   return {
@@ -121,6 +129,7 @@ export function admissionShape({ isRunning, report, ownersKnown, peersKnown }: N
   }
 }
 
+/** Reads the JSON of `admission`. */
 export function admissionOf(shape: AdmissionShape): NodeAdmission {
   const { Free, Registry, Tests } = shape
   const report: AdmissionReport = {
@@ -220,6 +229,7 @@ function peerOf(shape: AdmittedPeerShape): AdmittedPeer {
   }
 }
 
+/** The JSON of a binding. */
 export function bindingShape({ kind, client, server, owner, expiresMs, sequence, isRenewed }: BindingStat): BindingShape {
   return {
     Kind: kind,
@@ -232,6 +242,7 @@ export function bindingShape({ kind, client, server, owner, expiresMs, sequence,
   }
 }
 
+/** Reads the JSON of a binding. */
 export function bindingOf(shape: BindingShape): BindingStat {
   return {
     kind: shape.Kind,
@@ -244,6 +255,7 @@ export function bindingOf(shape: BindingShape): BindingStat {
   }
 }
 
+/** The JSON of who this node is to others. */
 export function ownRegistrationShape({ peer, client, delegationExpiresMs, bindings }: OwnRegistration): OwnRegistrationShape {
   return {
     Peer: peer,
@@ -253,6 +265,7 @@ export function ownRegistrationShape({ peer, client, delegationExpiresMs, bindin
   }
 }
 
+/** Reads the JSON of who this node is to others. */
 export function ownRegistrationOf(shape: OwnRegistrationShape): OwnRegistration {
   return {
     peer: shape.Peer,

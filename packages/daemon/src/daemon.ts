@@ -3,6 +3,7 @@ import { ListenError } from './errors.ts'
 import { LocalNode } from './local/local-node.ts'
 import { RpcServer } from './rpc/server.ts'
 
+/** What a daemon is made of. */
 export interface DaemonInit {
   /** Opened by the caller; the daemon closes it, also where it cannot start. */
   readonly repo: Repo

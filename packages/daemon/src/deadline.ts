@@ -1,5 +1,6 @@
 import { AbortError, TimeoutError } from '@shardswap/interface'
 
+/** A signal with a time to live, to be stopped once the work is done. */
 export interface Deadline {
   readonly signal: AbortSignal
   /** Gives the call up now; the signal's reason is `reason`. */

@@ -34,6 +34,7 @@ export const ledgersShownMax = 2000
 
 /** Owners, and peers, in one answer on admission: within `replyBytesMax`. */
 export const ownersShownMax = 2000
+/** Peers that `admission` tells of. */
 export const admittedPeersShownMax = 2000
 
 /** The longest key, claim or delegation that a call or a file may bring, in bytes; an RSA key of 8,192 bits takes 5 KiB. */

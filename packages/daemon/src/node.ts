@@ -23,6 +23,7 @@ export interface FetchOptions extends AbortOptions {
   readonly patient?: boolean
 }
 
+/** Of which version a node and its repo are. */
 export interface NodeVersion {
   readonly version: string
   readonly repoVersion: number
@@ -32,6 +33,7 @@ export interface NodeVersion {
   readonly runtime: string
 }
 
+/** Who a node is, and where it can be reached. */
 export interface NodeId {
   readonly id: string
   /** The public key, protobuf in base64. */
@@ -57,12 +59,14 @@ export interface BlockPutOptions extends AbortOptions {
   readonly allowBigBlock?: boolean
 }
 
+/** A block and its size. */
 export interface BlockStat {
   readonly cid: CID
   /** Bytes. */
   readonly size: number
 }
 
+/** What became of a block that was to be removed. */
 export interface BlockRemoved {
   readonly cid: CID
   /** Why it was not removed. */
@@ -165,20 +169,31 @@ export interface NodeDelegateOptions extends LifetimeOptions {
  * Calls end with the errors of `@shardswap/interface`; both give the same ones.
  */
 export interface SwapNode {
+  /** Of which version the node and its repo are. */
   version(options?: AbortOptions): Promise<NodeVersion>
+  /** Who the node is, and where it can be reached. */
   id(options?: AbortOptions): Promise<NodeId>
+  /** Adds files, directories and links, each told of once it is stored. Errors: InvalidParametersError. */
   add(sources: AsyncIterable<AddSource> | Iterable<AddSource>, options?: NodeAddOptions): AsyncIterable<AddedEntry>
   /** Bytes of a file. */
   cat(path: string, options?: NodeReadOptions): AsyncIterable<Uint8Array>
+  /** The entries of a directory. Errors: NotFoundError, InvalidCidError. */
   ls(path: string, options?: FetchOptions): AsyncIterable<DirectoryEntry>
   /** Writes a file or a whole directory to disk, below or at `target` and nowhere else. */
   get(path: string, target: string, options?: NodeGetOptions): Promise<WriteTreeResult>
+  /** Stores one block under the CID that its bytes give. */
   blockPut(bytes: Uint8Array, options?: BlockPutOptions): Promise<BlockStat>
+  /** The bytes of one block. Errors: NotFoundError, TimeoutError. */
   blockGet(cid: CID, options?: FetchOptions): Promise<Uint8Array>
+  /** The size of one block, which is fetched where it is not here. */
   blockStat(cid: CID, options?: FetchOptions): Promise<BlockStat>
+  /** Removes blocks from this node, and tells of each; `force`: one that is not here is no error. */
   blockRm(cids: readonly CID[], options?: AbortOptions & { readonly force?: boolean }): AsyncIterable<BlockRemoved>
+  /** Stores the blocks of a CAR archive, each verified. */
   dagImport(archive: AsyncIterable<Uint8Array>, options?: AbortOptions): Promise<CarImportResult>
+  /** A DAG as a CAR archive, version 1, depth first, each block once. */
   dagExport(path: string, options?: FetchOptions): AsyncIterable<Uint8Array>
+  /** The peers that are connected. */
   swarmPeers(options?: AbortOptions): Promise<readonly ConnectedPeer[]>
   /** Connects to a peer; its id. Errors: ConnectError. */
   swarmConnect(address: string, options?: AbortOptions): Promise<string>
@@ -207,7 +222,9 @@ export interface SwapNode {
   delegate(to: string, options?: NodeDelegateOptions): Promise<string>
   /** Makes requests under the client key that gave this delegation; undefined: under the node's identity. Errors: InvalidParametersError. */
   useDelegation(delegation: string | undefined, options?: AbortOptions): Promise<OwnRegistration>
+  /** How much the repo holds. */
   repoStat(options?: AbortOptions): Promise<RepoStat>
+  /** Reads and hashes every block; one result for each. */
   repoVerify(options?: AbortOptions): AsyncIterable<VerifyResult>
   /** Gives up what runs, and the repo where this process has it open. */
   close(): Promise<void>

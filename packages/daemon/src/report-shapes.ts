@@ -2,6 +2,7 @@
 import { peerKey } from '@shardswap/interface'
 import type { AccountReport, AccountRow, Counters } from '@shardswap/peer'
 
+/** JSON: what was asked of a peer and came of it. */
 export interface CountersShape {
   /** Want-blocks sent, in either role. */
   readonly Attempted: number
@@ -15,11 +16,13 @@ export interface CountersShape {
   readonly Rescued: number
 }
 
+/** JSON: the account of one peer. */
 export interface AccountRowShape extends CountersShape {
   /** A PeerId; `*` for those that came when there were too many. */
   readonly Peer: string
 }
 
+/** JSON of `report`: the account of a period. */
 export interface ReportShape {
   readonly Period: string
   /** Milliseconds since 1970. */
@@ -35,6 +38,7 @@ export interface ReportShape {
   readonly Periods: readonly string[]
 }
 
+/** The JSON of `report`. */
 export function reportShape(report: AccountReport): ReportShape {
   return {
     Period: report.period,
@@ -49,6 +53,7 @@ export function reportShape(report: AccountReport): ReportShape {
   }
 }
 
+/** Reads the JSON of `report`. */
 export function reportOf(shape: ReportShape): AccountReport {
   return {
     period: shape.Period,

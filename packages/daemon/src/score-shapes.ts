@@ -3,6 +3,7 @@ import { peerKey } from '@shardswap/interface'
 import type { Calibration, OwnAccount, OwnReceipt, OwnScore, PeerCounts, PeerScore } from '@shardswap/peer'
 import type { NodeScores } from './node.ts'
 
+/** JSON: how one peer has done. */
 export interface ScoreShape {
   readonly Peer: string
   readonly Connected: boolean
@@ -31,12 +32,14 @@ export interface ScoreShape {
   readonly Counts: PeerCounts
 }
 
+/** JSON of `peers`: how peers have done, and how good the forecasts were. */
 export interface ScoresShape {
   readonly Peers: readonly ScoreShape[]
   readonly Known: number
   readonly Forecasts?: Calibration
 }
 
+/** JSON: how this node stands with a peer, as that peer signed it. */
 export interface OwnScoreShape {
   readonly By: string
   readonly About: string
@@ -53,6 +56,7 @@ export interface OwnScoreShape {
   readonly Signed: string
 }
 
+/** The JSON of one peer's score. */
 export function scoreShape(score: PeerScore): ScoreShape {
   return {
     Peer: score.peer,
@@ -97,14 +101,17 @@ function scoreOf(shape: ScoreShape): PeerScore {
   }
 }
 
+/** The JSON of `peers`. */
 export function scoresShape({ peers, known, calibration }: NodeScores): ScoresShape {
   return { Peers: peers.map(scoreShape), Known: known, ...(calibration === undefined ? {} : { Forecasts: calibration }) }
 }
 
+/** Reads the JSON of `peers`. */
 export function scoresOf(shape: ScoresShape): NodeScores {
   return { peers: shape.Peers.map(scoreOf), known: shape.Known, calibration: shape.Forecasts }
 }
 
+/** The JSON of how this node stands with a peer. */
 export function ownScoreShape(own: OwnScore): OwnScoreShape {
   return {
     By: own.by,
@@ -120,6 +127,7 @@ export function ownScoreShape(own: OwnScore): OwnScoreShape {
   }
 }
 
+/** Reads the JSON of how this node stands with a peer. */
 export function ownScoreOf(shape: OwnScoreShape): OwnScore {
   return {
     by: shape.By,

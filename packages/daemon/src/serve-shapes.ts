@@ -3,6 +3,7 @@ import { CID } from '@shardswap/interface'
 import type { ServeMode } from '@shardswap/repo'
 import type { ClientLedger, NodeLedgers } from './node.ts'
 
+/** JSON: what the server knows of one client. */
 export interface ClientShape {
   readonly Peer: string
   /** How many wants stand, or are being answered. */
@@ -27,6 +28,7 @@ export interface ClientShape {
   readonly LastServedMsAgo?: number
 }
 
+/** JSON of `ledger`: all clients. */
 export interface LedgersShape {
   /** The setting `serve.mode`; null where no peer runs. */
   readonly Mode: ServeMode | null
@@ -34,10 +36,12 @@ export interface LedgersShape {
   readonly Known: number
 }
 
+/** The JSON of `ledger`. */
 export function ledgersShape({ mode, clients, known }: NodeLedgers): LedgersShape {
   return { Mode: mode ?? null, Clients: clients.map(clientShape), Known: known }
 }
 
+/** Reads the JSON of `ledger`. */
 export function ledgersOf({ Mode, Clients, Known }: LedgersShape): NodeLedgers {
   return { mode: Mode ?? undefined, clients: Clients.map(clientOf), known: Known }
 }

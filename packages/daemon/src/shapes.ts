@@ -8,6 +8,7 @@ import type { ConnectedPeer } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
 import type { BlockRemoved, BlockStat, NodeId, NodeVersion } from './node.ts'
 
+/** JSON of an error, Kubo's with our name and code besides. */
 export interface ErrorShape {
   readonly Message: string
   /** Kubo's class of the error: 0 in general, 1 the client's mistake, 4 forbidden. */
@@ -18,6 +19,7 @@ export interface ErrorShape {
   readonly ErrorCode: string
 }
 
+/** JSON of `version`, Kubo's. */
 export interface VersionShape {
   readonly Version: string
   readonly Commit: string
@@ -33,6 +35,7 @@ export interface VersionShape {
 /** The program's name in `version`, by which our client knows a daemon of ours. */
 export const programName = 'shardswap'
 
+/** The JSON of `version`. */
 export function versionShape(version: NodeVersion, repoPath: string): VersionShape {
   const { system, runtime } = version
   return {
@@ -47,10 +50,12 @@ export function versionShape(version: NodeVersion, repoPath: string): VersionSha
   }
 }
 
+/** Reads the JSON of `version`. */
 export function versionOf(shape: VersionShape): NodeVersion {
   return { version: shape.Version, repoVersion: Number(shape.Repo), system: shape.System, runtime: shape.Runtime }
 }
 
+/** JSON of `id`, Kubo's. */
 export interface IdShape {
   readonly ID: string
   readonly PublicKey: string
@@ -59,11 +64,13 @@ export interface IdShape {
   readonly Protocols: readonly string[]
 }
 
+/** The JSON of `id`. */
 export function idShape(id: NodeId): IdShape {
   const { publicKey, addresses, agentVersion, protocols } = id
   return { ID: id.id, PublicKey: publicKey, Addresses: addresses, AgentVersion: agentVersion, Protocols: protocols }
 }
 
+/** Reads the JSON of `id`. */
 export function idOf(shape: IdShape): NodeId {
   return {
     id: shape.ID,
@@ -74,16 +81,19 @@ export function idOf(shape: IdShape): NodeId {
   }
 }
 
+/** A line of `add`, Kubo's. */
 export interface AddedShape {
   readonly Name: string
   readonly Hash: string
   readonly Size: string
 }
 
+/** The line of `add` for an entry. */
 export function addedShape(entry: AddedEntry): AddedShape {
   return { Name: entry.path, Hash: entry.cid.toString(), Size: entry.size.toString() }
 }
 
+/** Reads a line of `add`. */
 export function addedOf(shape: AddedShape): AddedEntry {
   return { path: shape.Name, cid: CID.parse(shape.Hash), size: BigInt(shape.Size) }
 }
@@ -91,6 +101,7 @@ export function addedOf(shape: AddedShape): AddedEntry {
 /** UnixFS's type numbers, which Kubo's `ls` gives; a raw leaf counts as a file there. */
 const typeCodes: Record<EntryType, number> = { other: 0, directory: 1, file: 2, raw: 2, symlink: 4 }
 
+/** JSON: an entry of a directory, Kubo's. */
 export interface LinkShape {
   readonly Name: string
   readonly Hash: string
@@ -102,10 +113,12 @@ export interface LinkShape {
   readonly MtimeNsecs?: number
 }
 
+/** JSON of `ls`, Kubo's. */
 export interface ListShape {
   readonly Objects: readonly { readonly Hash: string; readonly Links: readonly LinkShape[] }[]
 }
 
+/** The JSON of an entry of a directory. */
 export function linkShape(entry: DirectoryEntry): LinkShape {
   const shape = {
     Name: entry.name,
@@ -117,10 +130,12 @@ export function linkShape(entry: DirectoryEntry): LinkShape {
   return { ...shape, ...modeShape(entry.mode), ...timeShape(entry.mtime) }
 }
 
+/** The JSON of `ls` for one path. */
 export function listShape(path: string, entries: readonly DirectoryEntry[]): ListShape {
   return { Objects: [{ Hash: path, Links: entries.map(linkShape) }] }
 }
 
+/** Reads the JSON of an entry of a directory. */
 export function linkOf(shape: LinkShape): DirectoryEntry {
   const types: Record<number, EntryType> = { 1: 'directory', 2: 'file', 4: 'symlink', 5: 'directory' }
   const mtime = shape.Mtime === undefined ? undefined : unixTime(BigInt(shape.Mtime), shape.MtimeNsecs)
@@ -153,33 +168,40 @@ export function unixTime(secs: bigint, nsecs: number | undefined): UnixTime {
   return nsecs === undefined || nsecs === 0 ? { secs } : { secs, nsecs }
 }
 
+/** JSON of `block/put` and `block/stat`, Kubo's. */
 export interface BlockShape {
   readonly Key: string
   readonly Size: number
 }
 
+/** The JSON of a block and its size. */
 export function blockShape(stat: BlockStat): BlockShape {
   return { Key: stat.cid.toString(), Size: stat.size }
 }
 
+/** Reads the JSON of a block and its size. */
 export function blockOf(shape: BlockShape): BlockStat {
   return { cid: CID.parse(shape.Key), size: shape.Size }
 }
 
+/** A line of `block/rm`, Kubo's. */
 export interface RemovedShape {
   readonly Hash: string
   readonly Error?: string
 }
 
+/** The line of `block/rm` for a block. */
 export function removedShape(removed: BlockRemoved): RemovedShape {
   return { Hash: removed.cid.toString(), ...(removed.error === undefined ? {} : { Error: removed.error }) }
 }
 
+/** Reads a line of `block/rm`. */
 export function removedOf(shape: RemovedShape): BlockRemoved {
   const cid = CID.parse(shape.Hash)
   return shape.Error === undefined || shape.Error === '' ? { cid } : { cid, error: shape.Error }
 }
 
+/** A line of `dag/import`, Kubo's: a root, or the sums at the end. */
 export interface ImportShape {
   readonly Root?: { readonly Cid: { readonly '/': string }; readonly PinErrorMsg: string }
   readonly Stats?: {
@@ -197,6 +219,7 @@ export function importShapes(result: CarImportResult): ImportShape[] {
   return [...roots, { Stats: { BlockCount: result.blocks, BlockBytesCount: result.bytes, MissingRoots: missing } }]
 }
 
+/** Reads the lines of `dag/import`. */
 export function importOf(lines: readonly ImportShape[]): CarImportResult {
   const roots = lines.flatMap((line) => (line.Root === undefined ? [] : [CID.parse(line.Root.Cid['/'])]))
   const stats = lines.find((line) => line.Stats !== undefined)?.Stats
@@ -204,6 +227,7 @@ export function importOf(lines: readonly ImportShape[]): CarImportResult {
   return { roots, blocks: stats?.BlockCount ?? 0, bytes: stats?.BlockBytesCount ?? 0, missingRoots }
 }
 
+/** JSON: a connected peer, Kubo's. */
 export interface PeerShape {
   readonly Addr: string
   readonly Peer: string
@@ -215,6 +239,7 @@ export interface PeerShape {
   readonly Identify: object
 }
 
+/** The JSON of a connected peer. */
 export function peerShape(peer: ConnectedPeer): PeerShape {
   return {
     Addr: peer.addr.replace(/\/p2p\/[^/]+$/, ''),
@@ -227,6 +252,7 @@ export function peerShape(peer: ConnectedPeer): PeerShape {
   }
 }
 
+/** Reads the JSON of a connected peer. */
 export function peerOf(shape: PeerShape): ConnectedPeer {
   const latencyMs = Number.parseFloat(shape.Latency)
   return {
@@ -238,6 +264,7 @@ export function peerOf(shape: PeerShape): ConnectedPeer {
   }
 }
 
+/** JSON of `repo/stat`, Kubo's with the version as a number besides. */
 export interface RepoStatShape {
   readonly RepoSize: number
   readonly StorageMax: number
@@ -248,6 +275,7 @@ export interface RepoStatShape {
   readonly BlockBytes: number
 }
 
+/** The JSON of `repo/stat`. */
 export function repoStatShape(stat: RepoStat): RepoStatShape {
   return {
     RepoSize: stat.diskBytes,
@@ -260,6 +288,7 @@ export function repoStatShape(stat: RepoStat): RepoStatShape {
   }
 }
 
+/** Reads the JSON of `repo/stat`. */
 export function repoStatOf(shape: RepoStatShape): RepoStat {
   return {
     path: shape.RepoPath,
@@ -270,6 +299,7 @@ export function repoStatOf(shape: RepoStatShape): RepoStat {
   }
 }
 
+/** A line of `repo/verify`, Kubo's. */
 export interface VerifyShape {
   readonly Msg: string
   readonly Progress: number
@@ -278,11 +308,13 @@ export interface VerifyShape {
   readonly Ok?: boolean
 }
 
+/** The line of `repo/verify` for a block; `progress`: how many were read before. */
 export function verifyShape(result: VerifyResult, progress: number): VerifyShape {
   const Msg = result.ok ? '' : `block ${result.cid.toString()} was corrupt (${result.reason ?? 'unknown reason'})`
   return { Msg, Progress: progress, Hash: result.cid.toString(), Ok: result.ok }
 }
 
+/** Reads a line of `repo/verify`; undefined for one that names no block. */
 export function verifyOf(shape: VerifyShape): VerifyResult | undefined {
   if (shape.Hash === undefined) return undefined
   const cid = CID.parse(shape.Hash)

@@ -28,6 +28,7 @@ export interface HashFunction {
   readonly digestBytes: number
   /** Whether a longer digest may be asked for (BLAKE3 is extendable). */
   readonly digestBytesMax: number
+  /** The digest of `bytes`, so many bytes long; only a function that is extendable gives other lengths than its own. */
   digest(bytes: Uint8Array, digestBytes: number): Uint8Array<ArrayBuffer>
 }
 

@@ -7,6 +7,7 @@ export class Heap<T> {
   readonly #keys: number[] = []
   readonly #values: T[] = []
 
+  /** How many values are in it. */
   get size(): number {
     return this.#keys.length
   }
@@ -16,10 +17,12 @@ export class Heap<T> {
     return this.#keys[0]
   }
 
+  /** The value of the smallest number; undefined where the heap is empty. */
   get top(): T | undefined {
     return this.#values[0]
   }
 
+  /** Puts a value in, under a number. */
   push(key: number, value: T): void {
     const keys = this.#keys
     const values = this.#values
@@ -37,6 +40,7 @@ export class Heap<T> {
     values[at] = value
   }
 
+  /** Takes out the value of the smallest number; undefined where the heap is empty. */
   pop(): T | undefined {
     const keys = this.#keys
     const values = this.#values

@@ -34,26 +34,31 @@ export interface BlockSource {
 
 /** Where blocks go. `put` resolves once the block is as durable as the sink promises. */
 export interface BlockSink {
+  /** Takes a block. The caller has verified it. */
   put(cid: CID, bytes: Uint8Array, options?: AbortOptions): Promise<void>
 }
 
 /** Milliseconds on a clock that never jumps; only differences mean anything. */
 export interface Clock {
+  /** The time now. */
   nowMs(): number
 }
 
 /** A source of numbers, uniform in [0, 1). */
 export interface Random {
+  /** The next number. */
   next(): number
 }
 
 /** The part of interface-blockstore 7 that reading needs; any such store fits. */
 export interface ReadableStore {
+  /** The bytes of a block, in one part or several; it throws where the block is not here. */
   get(cid: CID, options?: AbortOptions): Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 }
 
 /** The part of interface-blockstore 7 that writing needs; any such store fits. */
 export interface WritableStore {
+  /** Keeps a block. */
   put(cid: CID, bytes: Uint8Array, options?: AbortOptions): CID | Promise<CID>
 }
 

@@ -36,6 +36,7 @@ export interface PeerLimits extends BrokerLimits, SessionLimits {
 const KiB = 1024
 const MiB = 1024 * KiB
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultLimits: PeerLimits = {
   ...defaultBrokerLimits,
   ...defaultSessionLimits,

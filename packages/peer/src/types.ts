@@ -19,6 +19,7 @@ export interface Provider {
 
 /** Where providers of a block are looked up; libp2p's content routing fits. */
 export interface Routing {
+  /** Peers that may have the block, as they are found; it ends when the search does. */
   findProviders(cid: CID, options?: AbortOptions): AsyncIterable<Provider>
 }
 
@@ -85,6 +86,7 @@ export interface GetManyOptions extends GetOptions {
   readonly order?: 'request' | 'arrival'
 }
 
+/** What became of a block that was asked for: a want was sent, a block came, a peer let its time pass or has it not. */
 export type FetchProgress =
   | { readonly type: 'want'; readonly cid: CID; readonly peer: string }
   | { readonly type: 'block'; readonly cid: CID; readonly peer: string; readonly bytes: number }
@@ -99,8 +101,11 @@ export interface SessionInit extends AbortOptions {
 /** The wants of one DAG. `close` ends it: open wants reject with StoppedError, peers get CANCEL. */
 export interface Session extends BlockSource {
   get(cid: CID, options?: GetOptions): Promise<Uint8Array>
+  /** Blocks as a stream, in the order asked or as they come. Errors: those of `get`, at the block that has them. */
   getMany(cids: Iterable<CID> | AsyncIterable<CID>, options?: GetManyOptions): AsyncGenerator<Block>
+  /** What this session has fetched, and what it waits for. */
   stat(): SessionStat
+  /** Ends the session: open wants reject with StoppedError, peers get CANCEL. */
   close(): void
 }
 
@@ -137,12 +142,14 @@ export interface SessionStat extends FetchStat {
   readonly inFlight: number
 }
 
+/** What was served, in all. */
 export interface ServeStat {
   readonly blocksSent: number
   readonly bytesSent: number
   readonly messagesSent: number
 }
 
+/** What a peer has done so far, and with whom. */
 export interface PeerStat {
   readonly fetch: FetchStat
   readonly serve: ServeStat
@@ -197,6 +204,7 @@ export interface PeerGauges {
   readonly tests: number
 }
 
+/** A peer that is connected. */
 export interface ConnectedPeer {
   readonly peer: string
   readonly addr: string
@@ -210,21 +218,28 @@ export interface ConnectedPeer {
 export interface Exchange extends BlockSource, Registering {
   readonly peerId: PeerId
   readonly blockstore: Blockstore
+  /** Starts what `createPeer` was told not to start. */
   start(): Promise<void>
   /** Ends sessions, streams and timers; stops libp2p where the peer made it. */
   stop(): Promise<void>
+  /** The wants of one DAG, as something that can be closed; each file deserves one of its own. */
   createSession(init?: SessionInit): Session
   get(cid: CID, options?: GetOptions): Promise<Uint8Array>
+  /** Blocks as a stream, in the order asked or as they come. Errors: those of `get`, at the block that has them. */
   getMany(cids: Iterable<CID> | AsyncIterable<CID>, options?: GetManyOptions): AsyncGenerator<Block>
   /** Stores a verified block and tells the peers who want it. Errors: HashMismatchError, UnknownHashError, TooLargeError. */
   put(cid: CID, bytes: Uint8Array, options?: AbortOptions): Promise<void>
   /** Tells the peers who want it that a block, stored by other means, is here. */
   notify(cid: CID): void
+  /** Whether the block is in the store; nobody is asked. */
   has(cid: CID): Promise<boolean>
   /** Dials, and waits until it is known what the peer speaks; where we are registered, a second at most until it knows that too. */
   connect(addr: Multiaddr | string, options?: AbortOptions): Promise<PeerId>
+  /** The peers that are connected. */
   connections(): readonly ConnectedPeer[]
+  /** The multiaddrs at which others reach this peer, its id at their end. */
   addresses(): readonly string[]
+  /** What was done so far, in all and with each peer. */
   stat(): PeerStat
   /** Every peer that is remembered, connected or not, the greatest score first. */
   scores(): readonly PeerScore[]
@@ -243,7 +258,9 @@ export interface Exchange extends BlockSource, Registering {
    * Errors: ScoreUnavailableError; InvalidParametersError for a text that is no PeerId; the signal's reason.
    */
   ownScoreAt(peer: PeerId | string, options?: OwnScoreOptions): Promise<OwnScore>
+  /** How much is held now, for those who look for leaks. */
   gauges(): PeerGauges
+  /** Blocks that are wanted from peers now. */
   wantlist(): readonly CID[]
   /** What is known of one client; undefined for one that is neither connected nor wants anything. */
   ledger(peer: PeerId | string): LedgerStat | undefined

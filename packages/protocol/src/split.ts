@@ -7,6 +7,7 @@ import { hasPayload } from './versions.ts'
 const int32Max = 0x7fffffff
 const fullBytes = 2
 
+/** How messages are to be cut. */
 export interface EncodeOptions {
   /**
    * Bytes of a message above which the rest goes into another; 4 MiB by

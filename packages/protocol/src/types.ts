@@ -3,6 +3,7 @@ import type { CID } from '@shardswap/interface'
 /** The Bitswap protocols, in the order in which we offer them. */
 export type BitswapVersion = '1.2.0' | '1.1.0' | '1.0.0' | 'unversioned'
 
+/** What is asked for: the block itself, or whether the peer has it. */
 export type WantType = 'block' | 'have'
 
 /** One line of a wantlist: a want, or the cancel of an earlier one. */
@@ -15,6 +16,7 @@ export interface WantlistEntry {
   readonly sendDontHave: boolean
 }
 
+/** Whether a peer says that it has a block. */
 export type Presence = 'have' | 'dont-have'
 
 /** What a block says of its own CID: everything but the digest. */
@@ -60,6 +62,7 @@ export interface OutgoingMessage {
   readonly pendingBytes?: number
 }
 
+/** What is taken of a stranger's message. */
 export interface DecodeLimits {
   /** Bytes of one message without its length prefix. */
   readonly messageBytesMax: number

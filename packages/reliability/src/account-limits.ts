@@ -18,6 +18,7 @@ export interface AccountLimits {
   readonly receiptBytesMax: number
 }
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultAccountLimits: AccountLimits = {
   periodMs: 86_400_000,
   periodsMax: 32,

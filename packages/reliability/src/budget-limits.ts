@@ -18,6 +18,7 @@ export interface BudgetLimits {
   readonly breakerTokensPerSuccess: number
 }
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultBudgetLimits: BudgetLimits = {
   backupShare: 0.05,
   backupTokensMax: 20,

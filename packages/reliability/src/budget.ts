@@ -89,6 +89,7 @@ export class BackupBudget {
     return Math.max(this.#limits.failChanceMin, bin / bins)
   }
 
+  /** How the budget stands: wants that paid in, backups that were paid, tokens left, whether the breaker is open. */
   get figures(): { readonly wants: number; readonly backups: number; readonly tokens: number; readonly isOpen: boolean } {
     return { wants: this.#wants, backups: this.#backups, tokens: this.#tokens, isOpen: this.isOpen }
   }

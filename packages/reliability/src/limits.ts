@@ -72,6 +72,7 @@ export const recordBytesMax = 8 * 1024
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
+/** The defaults; the reasons stand in docs/limits.md, the runs that chose them in docs/reliability-runs.md. */
 export const defaultReliabilityLimits: ReliabilityLimits = {
   recordsMax: 10_000,
   forgetting: 0.98,

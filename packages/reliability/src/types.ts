@@ -61,7 +61,9 @@ export interface Chances {
  * jumps. Nothing here throws for what the network does; memory is bounded in peers, open wants and receipts.
  */
 export interface ReliabilityCore {
+  /** The peer is connected: its uptime begins or goes on. */
   peerConnected(peer: PeerKey, nowMs: number): void
+  /** The peer is gone; what is known of it stays. */
   peerDisconnected(peer: PeerKey, nowMs: number): void
 
   /** A want-block was sent; with it the want begins, or goes on. */
@@ -77,12 +79,14 @@ export interface ReliabilityCore {
   /** A block came once more. */
   duplicated(peer: PeerKey, bytes: number): void
 
+  /** What the peer's past says of it now. */
   standing(peer: PeerKey, nowMs: number): PeerStanding
   /**
    * Newcomers' share: whether one that is not vetted may be picked although one that is could serve. `picked`
    * is told of each primary pick for which somebody vetted had space.
    */
   mayPickNewcomer(): boolean
+  /** A primary pick was made for which somebody vetted had space. */
   picked(isVetted: boolean): void
 
   /** P(fail) of one want-block at this peer within its deadline, 0 to 1. */

@@ -30,6 +30,7 @@ export class Windows {
     this.#hour = hour
   }
 
+  /** The newest hour that was entered, since 1970. */
   get hour(): number {
     return this.#hour
   }
@@ -47,6 +48,7 @@ export class Windows {
     this.#sum()
   }
 
+  /** Counts an observation in the newest hour. */
   observe(isSuccess: boolean): void {
     const hourAt = hourSlot(this.#hour) * fields
     const dayAt = daySlot(Math.floor(this.#hour / hoursPerDay)) * fields

@@ -16,6 +16,7 @@ import { repoVersion } from './limits.ts'
 import { type HeldLock, takeLock } from './lock.ts'
 import type { Repo, RepoConfig, RepoStat, VerifyResult } from './types.ts'
 
+/** How a new repo is to be. */
 export interface InitRepoOptions {
   /** The identity; without it a new Ed25519 key is made. */
   readonly privateKey?: PrivateKey
@@ -23,6 +24,7 @@ export interface InitRepoOptions {
   readonly config?: ConfigJson
 }
 
+/** How a repo is to be opened. */
 export interface OpenRepoOptions {
   /** Make the repo where there is none. */
   readonly create?: boolean

@@ -10,6 +10,7 @@ export interface SizedBlockstore extends Blockstore {
   size(cid: CID, options?: AbortOptions): Promise<number | undefined>
 }
 
+/** How much a repo holds. */
 export interface RepoStat {
   readonly path: string
   readonly version: number
@@ -20,6 +21,7 @@ export interface RepoStat {
   readonly diskBytes: number
 }
 
+/** Whether a block's bytes still give its CID. */
 export interface VerifyResult {
   readonly cid: CID
   readonly ok: boolean
@@ -38,11 +40,13 @@ export interface Repo {
   readonly config: RepoConfig
   /** The config file, to be shown and changed; a change counts from the next start on. */
   readonly configFile: ConfigFile
+  /** Counts what is held. */
   stat(): Promise<RepoStat>
   /** Reads and hashes every block; yields one result for each. */
   verify(options?: AbortOptions): AsyncIterable<VerifyResult>
   /** Writes `<repo>/api`, the multiaddr at which this process answers RPC; undefined removes it. */
   setApiAddress(multiaddr: string | undefined): Promise<void>
+  /** Writes what waits, and gives the repo free for the next process. */
   close(): Promise<void>
 }
 

@@ -91,6 +91,7 @@ export class Engine {
     this.#ports = { index: this.#missing, shares: { wants, presences }, refuses: (ledger) => this.#gate.refuses(ledger, this.#nowMs) }
   }
 
+  /** The peer is connected: what it says from now on is kept. */
   connected(peer: PeerKey): void {
     const ledger = this.#ledgers.get(peer) ?? this.#open(peer)
     if (!ledger) return
@@ -286,14 +287,17 @@ export class Engine {
     return this.#ledgers.values()
   }
 
+  /** What is known of one client; undefined for one that is neither connected nor wants anything. */
   ledger(peer: PeerKey): Ledger | undefined {
     return this.#ledgers.get(peer)
   }
 
+  /** What was served, in all. */
   stat(): { blocksSent: number; bytesSent: number; messagesSent: number } {
     return { blocksSent: this.#blocksSent, bytesSent: this.#bytesSent, messagesSent: this.#messagesSent }
   }
 
+  /** How much is held now. */
   gauges(): ServeGauges {
     let queuedBytes = 0
     for (const ledger of this.#ledgers.values()) queuedBytes += ledger.queuedBytes

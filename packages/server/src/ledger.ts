@@ -84,6 +84,7 @@ export class Ledger {
     this.pace = new Pace(limits)
   }
 
+  /** Whether nothing stands, waits or is being written here. */
   get idle(): boolean {
     return this.wants.size === 0 && this.arrived.size === 0 && !this.hasEnvelope && !this.owes
   }
@@ -113,6 +114,7 @@ export class Ledger {
     return this.#queue.length > 0 || this.#announcements.size > 0
   }
 
+  /** Whether HAVE or DONT_HAVE waits to be said. */
   get owesAnnouncements(): boolean {
     return this.#announcements.size > 0
   }
@@ -122,6 +124,7 @@ export class Ledger {
     return this.#queue.bytes >= this.pace.targetBytes || this.#queue.length >= this.#limits.envelopeBlocksMax
   }
 
+  /** Blocks that wait for their turn. */
   get queuedBlocks(): number {
     return this.#queue.length
   }
@@ -133,10 +136,12 @@ export class Ledger {
     return requests
   }
 
+  /** Their bytes. */
   get queuedBytes(): number {
     return this.#queue.bytes
   }
 
+  /** The block whose turn is next. */
   get firstQueued(): Want | undefined {
     return this.#queue.first()
   }
@@ -283,6 +288,7 @@ export class Ledger {
     this.#queue.add(want)
   }
 
+  /** An announcement was not written, and is to be made again. */
   putBackAnnouncement(item: Announcement): void {
     const { want, key } = item
     if (item.presence === 'have') {

@@ -74,6 +74,7 @@ export interface ServeLimits extends IntakeLimits {
   readonly sendSlowMs: number
 }
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultServeLimits: ServeLimits = {
   talkMsPerSMax: 100,
   talkAheadMsMax: 10,

@@ -1,6 +1,8 @@
 import type { CID } from '@shardswap/interface'
 
+/** What a client asks for: the block itself, or whether we have it. */
 export type WantType = 'block' | 'have'
+/** What we say of a block. */
 export type Presence = 'have' | 'dont-have'
 
 /** One line of a client's wantlist: a want, or the cancel of an earlier one. */

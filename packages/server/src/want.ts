@@ -70,6 +70,7 @@ export class Want {
     this.sendDontHave = asked.sendDontHave
   }
 
+  /** The CID that the client named, or one that is made of the key. */
   get cid(): CID {
     return this.#cid ?? CID.decode(Uint8Array.from(this.key, (character) => character.charCodeAt(0)))
   }

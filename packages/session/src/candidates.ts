@@ -21,6 +21,7 @@ const surveyEveryMs = 50
 /** Peers looked at for the median of B21. */
 const medianSampleMax = 31
 
+/** What the draw gave. */
 export type Choice =
   /** `isContested`: somebody vetted could have been asked as well, as far as was known. */
   | { readonly kind: 'peer'; readonly candidate: Candidate; readonly isContested: boolean }
@@ -78,6 +79,7 @@ export class Candidates {
     this.#mayPickNewcomer = mayPickNewcomer
   }
 
+  /** How many there are. */
   get size(): number {
     return this.#list.length
   }
@@ -87,6 +89,7 @@ export class Candidates {
     return this.#providers
   }
 
+  /** What this session knows of a peer; undefined for one that it does not know. */
   get(peer: PeerKey): Candidate | undefined {
     return this.#byPeer.get(peer)
   }
@@ -119,6 +122,7 @@ export class Candidates {
     return candidate !== undefined && isLikely(candidate)
   }
 
+  /** All candidates, in an order that means nothing. */
   [Symbol.iterator](): IterableIterator<Candidate> {
     return this.#list[Symbol.iterator]()
   }
@@ -156,6 +160,7 @@ export class Candidates {
     return least !== undefined
   }
 
+  /** The peer is no longer asked in this session. */
   remove(candidate: Candidate): void {
     const last = this.#list.pop()
     this.#byPeer.delete(candidate.peer.key)

@@ -28,6 +28,7 @@ export interface SessionLimits {
   readonly giveUpMs: number
 }
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultSessionLimits: SessionLimits = {
   wantsInFlightStart: 8,
   wantsInFlightMax: 1024,

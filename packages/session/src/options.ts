@@ -2,6 +2,7 @@ import type { PeerKey, Random } from '@shardswap/interface'
 import type { SessionLimits } from './limits.ts'
 import type { SessionPorts } from './views.ts'
 
+/** What a session is made of. */
 export interface SessionOptions {
   readonly limits: SessionLimits
   readonly random: Random

@@ -1,5 +1,6 @@
 import { assert, type BlockKey, type PeerKey, type Random } from '@shardswap/interface'
 import { chooseBackup } from './backup.ts'
+import { endingWantsMax, inlineBytesMax, linesMax, lookEveryMs, stepsMax, unknownHit } from './bounds.ts'
 import type { Candidate } from './candidate.ts'
 import { Candidates } from './candidates.ts'
 import type { Ask, Decision } from './decision.ts'
@@ -15,19 +16,6 @@ import { Turns } from './turns.ts'
 import type { BlockView, PeerView, SessionPorts } from './views.ts'
 import { asksOut, exhaust, potentialOf, type Want } from './want.ts'
 import { isPromised, Wants } from './wants.ts'
-
-/** Wants looked at for one answer (B26). */
-const stepsMax = 64
-/** Peers at which one want is in line. */
-const linesMax = 8
-/** A server may answer a want-have with the block itself up to this size (B4): asking several would bring copies. */
-const inlineBytesMax = 1024
-/** With so few wants left, and all of them on their way, a fetch may be at its end. */
-const endingWantsMax = 8
-/** A peer of which the session knows nothing was asked by chance, or by another session. */
-const unknownHit = 0.5
-/** So often a session with wants is looked at, whatever happens. */
-const lookEveryMs = 1000
 
 /**
  * One DAG's wants as a pure state machine. The broker tells it what happened
@@ -81,24 +69,29 @@ export class Session {
     return this.#space.blockBytes
   }
 
+  /** How many blocks are wanted. */
   get wants(): number {
     return this.#wants.size
   }
 
+  /** How the session stands. */
   stat(): SessionStanding {
     const knownPeers = this.#candidates.size + this.#partners.size
     const records = this.#wants.size + this.#wants.exhausted.size + this.#wants.promised.size + knownPeers
     return { potential: this.#potential.value, wants: this.#wants.size, inFlight: this.#inFlight, knownPeers, records }
   }
 
+  /** The keys of what is wanted, in the order of asking. */
   keys(): Iterable<BlockKey> {
     return this.#wants.keys()
   }
 
+  /** How the want of a block stands; undefined where it is not wanted. */
   want(key: BlockKey): Want | undefined {
     return this.#wants.get(key)
   }
 
+  /** What this session knows of a peer; undefined for one that it does not know. */
   candidate(peer: PeerKey): Candidate | undefined {
     return this.#candidates.get(peer)
   }
@@ -138,6 +131,7 @@ export class Session {
     if (this.#newest === want) this.#newest = undefined
   }
 
+  /** The peer connected, or may be asked again. */
   peerCame(peer: PeerView): void {
     if (!this.#discovery.allows(peer.key)) return
     this.#discovery.peerCame(peer)

@@ -33,6 +33,7 @@ export interface PeerView {
  */
 export type Phase = 'have-asked' | 'have' | 'in-flight' | 'dont-have' | 'timed-out'
 
+/** What one peer's answer to one want is so far. */
 export interface Stance {
   readonly peer: PeerView
   readonly phase: Phase

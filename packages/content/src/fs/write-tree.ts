@@ -21,6 +21,7 @@ export interface WriteTreeOptions extends AbortOptions {
   readonly filesMax?: number
 }
 
+/** What was written to disk. */
 export interface WriteTreeResult {
   readonly files: number
   readonly directories: number

@@ -72,6 +72,7 @@ import { admissionSettings, nodeAdmission, registerOptions } from './registratio
 import { sizedTree, writeOptions } from '../tree.ts'
 import { offlineSource } from './source.ts'
 
+/** What a node in this process is made of. */
 export interface LocalNodeInit {
   /** Opened by the caller, closed by the node. */
   readonly repo: Repo

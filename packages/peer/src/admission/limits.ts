@@ -54,6 +54,7 @@ export interface RegistryShellLimits {
   readonly saveEveryMs: number
 }
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultRegistryShellLimits: RegistryShellLimits = {
   bindingLifetimeMs: 7 * dayMs,
   claimLifetimeMs: 30 * dayMs,

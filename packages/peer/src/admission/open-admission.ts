@@ -15,6 +15,7 @@ export class NotStoredError extends ShardswapError {
   override readonly code = NotStoredError.code
 }
 
+/** Of which node, and with what limits. */
 export interface OpenAdmissionInit {
   /** Of the node, which must not run. */
   readonly datastore: Datastore

@@ -62,6 +62,7 @@ export interface RegisterOptions {
   readonly lifetimeMs?: number
 }
 
+/** Whose bindings are revoked. */
 export interface UnregisterOptions {
   /** Signs as the owner; the node's identity by default. */
   readonly ownerKey?: PrivateKey
@@ -69,11 +70,13 @@ export interface UnregisterOptions {
   readonly client?: string
 }
 
+/** How a server's claim is to be. */
 export interface ClaimOptions {
   /** How long the claim holds; `claimLifetimeMs` by default. No binding that is made with it holds longer. */
   readonly lifetimeMs?: number
 }
 
+/** How a delegation is to be. */
 export interface DelegateOptions {
   /** The client key; the node's identity by default. */
   readonly clientKey?: PrivateKey
@@ -145,6 +148,7 @@ export interface AdmissionReport extends AdmissionView {
 
 /** What a node can do about who it is to others; a running peer, or one that does not run (`openAdmission`). */
 export interface Registering {
+  /** Who is served now and why, and who this node is to others. */
   admission(): AdmissionReport
   /** The server's own word that it belongs to an owner, as text to be carried to another machine. */
   serverClaim(owner: PeerId | string, options?: ClaimOptions): Promise<string>
@@ -170,5 +174,6 @@ export interface Registering {
 
 /** The same over a datastore, of a node that does not run. `close` writes what was changed. Errors of `close`: NotStoredError. */
 export interface StoredAdmission extends Registering {
+  /** Writes what was changed, and lets the datastore go. */
   close(): Promise<void>
 }

@@ -4,6 +4,7 @@ import type { ReliabilityCore } from '@shardswap/reliability'
 import { Session } from '@shardswap/session'
 import { type PeerLimits, peerLimits } from '../limits.ts'
 
+/** What the fetching half is made of. */
 export interface ExchangeOptions {
   /** Our own peer. */
   readonly self: PeerKey

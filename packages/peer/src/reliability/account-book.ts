@@ -52,6 +52,7 @@ export interface AccountBook {
   report(period?: string): AccountReport | undefined
   /** One peer's row of it, for which no other is looked at. */
   row(peer: PeerKey, period?: string): PeriodRow | undefined
+  /** The receipts that are still there, oldest first. */
   receipts(options?: ReceiptsOptions): AsyncGenerator<AccountReceipt>
 }
 

@@ -31,11 +31,13 @@ export type AdmissionReason =
   /** Nothing is served. */
   | 'off'
 
+/** What becomes of a request, and why. */
 export interface Decision {
   readonly action: 'admit' | 'wait' | 'refuse'
   readonly reason: AdmissionReason
 }
 
+/** What admission is made of. */
 export interface AdmissionInit {
   readonly mode: AdmissionMode
   /** As `verifyAdmissionLimits` gives them. */

@@ -25,6 +25,7 @@ export interface SavedServer {
   readonly buckets: readonly number[]
 }
 
+/** What the counting of verified answers is made of. */
 export interface AvailabilityInit {
   /** The wall's time at `nowMs`. */
   readonly wallMs: number

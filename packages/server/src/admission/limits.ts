@@ -31,6 +31,7 @@ export interface AdmissionLimits {
   readonly serversMax: number
 }
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultAdmissionLimits: AdmissionLimits = {
   openRequestsMax: 1024,
   freeScoreRequests: 128,
@@ -86,6 +87,7 @@ export interface RegistryLimits {
   readonly roomLooksMax: number
 }
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultRegistryLimits: RegistryLimits = {
   bindingsMax: 8192,
   bindingsPerOwnerMax: 256,

@@ -9,6 +9,7 @@ export interface Registry {
   serverOf(client: ClientKey, nowMs: number): PeerKey | undefined
   /** The owner of a registered server. */
   ownerOf(server: PeerKey): OwnerKey | undefined
+  /** The registered servers of an owner. */
   serversOf(owner: OwnerKey): readonly PeerKey[]
   /** Servers that are registered. */
   readonly size: number
@@ -24,6 +25,7 @@ export type RegistryChange =
 /** What became of a record: taken, known already, or what was wrong with it. */
 export type RecordOutcome = 'taken' | 'known' | RecordFault
 
+/** What the registry of signed records is made of. */
 export interface RegistryInit<Signed extends BindingRecord> {
   /** The wall's time at `nowMs`. */
   readonly wallMs: number

@@ -27,6 +27,7 @@ export interface TestLimits {
   readonly identityLifetimeMs: number
 }
 
+/** The defaults; the reasons stand in docs/limits.md. */
 export const defaultTestLimits: TestLimits = {
   visitEveryMs: 30 * minuteMs,
   visitFirstMs: 5 * minuteMs,

@@ -33,6 +33,7 @@ export interface Visit {
   readonly cids: readonly CID[]
 }
 
+/** What the schedule of tests is made of. */
 export interface TestScheduleInit {
   /** As `verifyTestLimits` gives them. */
   readonly limits: TestLimits
