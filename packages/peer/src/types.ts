@@ -224,6 +224,10 @@ export interface Exchange extends BlockSource, Registering {
   stop(): Promise<void>
   /** The wants of one DAG, as something that can be closed; each file deserves one of its own. */
   createSession(init?: SessionInit): Session
+  /**
+   * The block's bytes: from the store, else from peers. Without a signal or a time of its own it ends after `giveUpMs`
+   * without progress. Errors: NotFoundError, TimeoutError, AbortError, UnknownHashError, StoppedError.
+   */
   get(cid: CID, options?: GetOptions): Promise<Uint8Array>
   /** Blocks as a stream, in the order asked or as they come. Errors: those of `get`, at the block that has them. */
   getMany(cids: Iterable<CID> | AsyncIterable<CID>, options?: GetManyOptions): AsyncGenerator<Block>
