@@ -320,7 +320,7 @@ export class Broker implements ExchangeCore {
       this.#sessionsLookMs = Number.POSITIVE_INFINITY
       for (const member of this.#sessions.values()) {
         for (const { want, quietMs } of member.session.tick(nowMs)) {
-          this.#commands.push({ type: 'give-up', key: want.block.key, reason: whyQuiet(want.block, quietMs, this.#peers.connected, nowMs) })
+          this.#commands.push({ type: 'give-up', key: want.block.key, ...whyQuiet(want.block, quietMs, this.#peers.connected, nowMs) })
         }
         this.#sessionsLookMs = Math.min(this.#sessionsLookMs, member.session.nextLookMs)
         if (member.session.wants > 0) this.#awake.add(member)

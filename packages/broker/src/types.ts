@@ -22,8 +22,11 @@ export type Command =
   | { readonly type: 'send'; readonly peer: PeerKey; readonly entries: readonly WantEntry[] }
   /** A want-block had its time at this peer; for progress, nothing is to be done. */
   | { readonly type: 'timed-out'; readonly peer: PeerKey; readonly cid: CID; readonly key: BlockKey }
-  /** Nothing went on for this want for too long. Waiters without a signal of their own end; the shell drops their wants. */
-  | { readonly type: 'give-up'; readonly key: BlockKey; readonly reason: string }
+  /**
+   * Nothing went on for this want for too long. Waiters without a signal of their own end; the shell drops their wants.
+   * `isAlone`: no peer was connected that could have been asked.
+   */
+  | { readonly type: 'give-up'; readonly key: BlockKey; readonly reason: string; readonly isAlone: boolean }
   /** Look for providers in routing, connect to some, and tell of each by `providerFound`. */
   | { readonly type: 'find-providers'; readonly session: SessionId; readonly cid: CID }
 

@@ -1,8 +1,15 @@
 import type { BlockView } from '@shardswap/session'
 import type { PeerQueue } from './queue.ts'
 
-/** Says why a want got nowhere: who was asked, and what became of it. */
-export function whyQuiet(block: BlockView, quietMs: number, connected: readonly PeerQueue[], nowMs: number): string {
+/** Says why a want got nowhere: who was asked, and what became of it; and whether there was nobody to ask. */
+export function whyQuiet(
+  block: BlockView,
+  quietMs: number,
+  connected: readonly PeerQueue[],
+  nowMs: number
+): { readonly reason: string; readonly isAlone: boolean } {
+  const quiet = `no block for ${Math.round(quietMs / 1000)} s`
+  if (connected.length === 0) return { reason: `${quiet}, and no peer is connected`, isAlone: true }
   const shutOut = connected.filter((queue) => queue.shutOutUntilMs > nowMs).length
   let refused = 0
   let silent = 0
@@ -14,5 +21,5 @@ export function whyQuiet(block: BlockView, quietMs: number, connected: readonly 
   const busy = connected.filter((queue) => queue.lastBusyMs >= nowMs - quietMs).length
   if (busy > 0) parts.push(`${busy} said that they are busy and refuse us`)
   if (shutOut > 0) parts.push(`${shutOut} shut out for blocks that match no want`)
-  return `no block for ${Math.round(quietMs / 1000)} s; peers: ${parts.join(', ')}`
+  return { reason: `${quiet}; peers: ${parts.join(', ')}`, isAlone: false }
 }

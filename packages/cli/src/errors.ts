@@ -10,22 +10,49 @@ export class UsageError extends ShardswapError {
   override readonly code = 'ERR_USAGE'
 }
 
-/** The command's answer is "no", and has been printed. Exit code 1. */
+/** The command's answer is "no", and has been printed. The exit code is that of `code`. */
 export class NegativeAnswer extends Error {
   override readonly name = 'NegativeAnswer'
+  readonly code: string
+  constructor(message: string, code = 'ERR_NEGATIVE_ANSWER') {
+    super(message)
+    this.code = code
+  }
 }
 
-const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
+/** What a command ends with. Scripts go by them, so a number keeps its meaning. */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  timedOut: 4,
+  noPeers: 5,
+  notVerified: 6,
+  interrupted: 130
+} as const
 
-/** Mistakes in an argument's text, which the caller can see before anything is done. */
-const usageCodes: ReadonlySet<string> = new Set(['ERR_USAGE', 'ERR_INVALID_PARAMETERS'])
+/** The codes of errors that have an exit code of their own; all others end with 1. */
+const exitCodesByError: Readonly<Record<string, number>> = {
+  // Mistakes in an argument's text, which the caller can see before anything is done.
+  ERR_USAGE: exitCodes.usage,
+  ERR_INVALID_PARAMETERS: exitCodes.usage,
+  ERR_NOT_FOUND: exitCodes.notFound,
+  ERR_TIMEOUT: exitCodes.timedOut,
+  ERR_NO_PEERS: exitCodes.noPeers,
+  ERR_OFFLINE: exitCodes.noPeers,
+  ERR_CONNECT: exitCodes.noPeers,
+  ERR_HASH_MISMATCH: exitCodes.notVerified,
+  ABORT_ERR: exitCodes.interrupted
+}
 
 export function exitCodeOf(error: unknown, interrupted: boolean): number {
   if (error instanceof PipeClosedError) return exitCodes.ok
   if (interrupted) return exitCodes.interrupted
   // Help and version that were asked for end with 0; help in place of a command does not.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-  return usageCodes.has(describeError(error).code) ? exitCodes.usage : exitCodes.failed
+  const { code } = describeError(error)
+  return Object.hasOwn(exitCodesByError, code) ? (exitCodesByError[code] ?? exitCodes.failed) : exitCodes.failed
 }
 
 /** The one line that a user gets, or undefined where all is said already. */

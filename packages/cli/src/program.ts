@@ -15,9 +15,15 @@ import { registerRegister } from './commands/register.ts'
 import { registerRepo } from './commands/repo.ts'
 import { registerReport } from './commands/report.ts'
 import { registerSwarm } from './commands/swarm.ts'
+import { exitCodes } from './errors.ts'
 import { examples } from './examples.ts'
 import { globalOptions } from './options.ts'
 import type { Shell } from './shell.ts'
+
+const exitCodesText = `
+Exit codes: ${exitCodes.ok} done, ${exitCodes.failed} failed, ${exitCodes.usage} wrong usage, ${exitCodes.notFound} not found, \
+${exitCodes.timedOut} timed out, ${exitCodes.noPeers} no peers, ${exitCodes.notVerified} does not verify, \
+${exitCodes.interrupted} interrupted (Ctrl-C).`
 
 /** The whole command line. */
 export function createProgram(shell: Shell): Command {
@@ -51,5 +57,5 @@ export function createProgram(shell: Shell): Command {
     ['shardswap daemon', 'serve it to peers'],
     ['shardswap get --peer /ip4/192.0.2.1/tcp/4001/p2p/12D3… bafy…', 'fetch from a peer'],
     ['shardswap add --help', 'options and examples of a command']
-  ]).addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C).')
+  ]).addHelpText('after', exitCodesText)
 }

@@ -109,7 +109,7 @@ test('[F70] the command tells the same failure alike with and without a daemon',
     expect({ code, stdout, stderr }).toEqual({ code: without[at]?.code, stdout: without[at]?.stdout, stderr: without[at]?.stderr })
   }
   const late = await run(['cat', '--timeout', '300ms', dirRoot], { repo })
-  expect(late.code).toBe(1)
+  expect(late.code).toBe(4)
   expect(late.stderr).toMatch(/^Error: TimeoutError: .*timed out/)
 })
 

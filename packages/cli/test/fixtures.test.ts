@@ -166,7 +166,7 @@ test('[F72] an archive that lacks its root or a leaf is imported, with a warning
     expect(imported.stdout).toContain(`Imported root\t${rootOf(car)}\nImported 15 blocks`)
     expect(imported.stderr.includes('Warning')).toBe(car === 'no-root-block.car')
     const read = await run(['cat', rootOf(car)], { repo })
-    expect(read.code).toBe(1)
+    expect(read.code).toBe(3)
     expect(read.stderr).toMatch(/NotFoundError/)
   }
 })

@@ -53,7 +53,7 @@ test('without a daemon nothing is served; of one who is not there nothing is kno
   expect(await ok(['ledger'], { repo })).toBe('Nothing is served: the config of this repo has serve.mode "off".\nNobody is connected.')
   const gone = await run(['ledger', stranger], { repo })
   expect(gone).toMatchObject({
-    code: 1,
+    code: 3,
     stdout: '',
     stderr: `Error: NotFoundError: ${stranger} is not connected, so nothing is known of what it asks for\n`
   })

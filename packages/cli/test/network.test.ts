@@ -37,7 +37,7 @@ test('two daemons swap: connect, then get, and a block put at one is known at th
   // One that is wanted before it is there.
   const later = await ok(['block', 'put'], { repo: await newRepo(), stdin: 'later' })
   const waiting = start(['block', 'get', later], { repo: two, stdin: '' })
-  await expect.poll(async () => (await run(['block', 'stat', '--offline', later], { repo: one })).code, { timeout: 60_000 }).toBe(1)
+  await expect.poll(async () => (await run(['block', 'stat', '--offline', later], { repo: one })).code, { timeout: 60_000 }).toBe(3)
   await ok(['block', 'put'], { repo: one, stdin: 'later' })
   expect(await waiting.finished).toMatchObject({ code: 0, stdout: 'later' })
 })
@@ -47,7 +47,7 @@ test('a peer that is not there is named; where another is there it is a warning'
   const { address } = await startDaemon(await newRepo())
   const gone = '/ip4/127.0.0.1/tcp/1/p2p/12D3KooWQvCb7rumRb7t1DMtTaEmfnQgPC5DGxqXeyS9dtZrBa1w'
   const none = await run(['ls', '--peer', gone, broken], { repo })
-  expect(none.code).toBe(1)
+  expect(none.code).toBe(5)
   expect(none.stderr).toMatch(/^Error: ConnectError: could not connect to \/ip4\/127\.0\.0\.1\/tcp\/1/)
   const some = await run(['swarm', 'peers', '--peer', gone, '--peer', address], { repo })
   expect(some.code).toBe(0)
@@ -86,7 +86,7 @@ test('a block that the only peer lacks ends at the timeout, or sooner by itself'
   const { address } = await startDaemon(await newRepo())
   const repo = await newRepo()
   const { code, stderr, stdout } = await run(['block', 'get', '--timeout', '1s', '--peer', address, broken], { repo })
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
   expect(stderr).toMatch(/^Error: TimeoutError/)
 })
 
@@ -105,11 +105,11 @@ test('[F68] a block that the disk damaged is found by verify, never handed out, 
   bytes[1000] = (bytes[1000] ?? 0) ^ 1
   await writeFile(damaged, bytes)
   const verified = await run(['repo', 'verify'], { repo })
-  expect(verified.code).toBe(1)
+  expect(verified.code).toBe(6)
   expect(verified.stdout).toMatch(/block bafkrei\S+ was corrupt/)
   expect(verified.stderr).toMatch(/^Error: 1 of 4 blocks are corrupt/)
   const offline = await run(['cat', '--offline', cid], { repo })
-  expect(offline.code).toBe(1)
+  expect(offline.code).toBe(3)
   expect(offline.stderr.trim().split('\n')).toHaveLength(1)
   expect((await run(['cat', '--peer', address, cid], { repo })).bytes).toEqual(Buffer.from(content))
   expect((await run(['repo', 'verify'], { repo })).code).toBe(0)

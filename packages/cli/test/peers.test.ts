@@ -112,7 +112,7 @@ test('whom --me-at names is looked at before anything else: a typing error is wr
   }
   // One that is right needs peers.
   const alone = await run(['peers', '--me-at', '12D3KooWCizaGVPEo9SQQrpEV7DdhV2W8336W2M3dtvahAwm8jaU'], { repo })
-  expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('offline') as string })
+  expect(alone).toMatchObject({ code: 5, stderr: expect.stringContaining('offline') as string })
 })
 
 test('a record that is damaged is an error to look at, and a fresh start for the daemon, which loses nothing else', async () => {

@@ -107,7 +107,7 @@ test('what is wrong with a call is told before anything is done', async () => {
   const unnamed = await run(['report', '--period', ''], { repo })
   expect(unnamed).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining("'--period <name>'") as string })
   const unknown = await run(['report', '--period', '1999-12-31'], { repo })
-  expect(unknown).toMatchObject({ code: 1, stdout: '' })
+  expect(unknown).toMatchObject({ code: 3, stdout: '' })
   expect(unknown.stderr).toContain('no account of a period called "1999-12-31" is known')
   expect(await ok(['report'], { repo })).toMatch(/^\d{4}-\d\d-\d\d \(UTC\): 0 wants, 0 of them credited; 0 receipts\s*$/)
 })

@@ -19,17 +19,17 @@ test('[F13] what nobody has is not found at once without peers, and ends at its 
   ]
   for (const command of commands) {
     const alone = await run([...command, '--timeout', '1h'], { repo })
-    expect(alone).toMatchObject({ code: 1, stdout: '' })
+    expect(alone).toMatchObject({ code: 3, stdout: '' })
     expect(alone.stderr).toMatch(/^Error: NotFoundError: /)
   }
   await startDaemon(repo)
   for (const command of commands) {
     const offline = await run([...command, '--offline'], { repo })
-    expect(offline).toMatchObject({ code: 1, stdout: '' })
+    expect(offline).toMatchObject({ code: 3, stdout: '' })
     expect(offline.stderr).toMatch(/^Error: NotFoundError: /)
     const startMs = performance.now()
     const late = await run([...command, '--timeout', '2s'], { repo })
-    expect(late).toMatchObject({ code: 1, stdout: '' })
+    expect(late).toMatchObject({ code: 4, stdout: '' })
     expect(late.stderr).toMatch(/^Error: TimeoutError: /)
     // Not sooner; how much later is the machine's affair.
     expect(performance.now() - startMs).toBeGreaterThan(2000)

@@ -1,4 +1,5 @@
 import { AbortError, TimeoutError } from '@shardswap/interface'
+import { timerMsMax } from './duration.ts'
 
 /** A signal with a time to live, to be stopped once the work is done. */
 export interface Deadline {
@@ -9,14 +10,17 @@ export interface Deadline {
   clear(): void
 }
 
-/** A signal that ends with TimeoutError after `timeoutMs`, or with the outer signal, whichever is first. */
+/**
+ * A signal that ends with TimeoutError after `timeoutMs`, or with the outer signal, whichever is first. 0 is no time at
+ * all; whatever is longer than a timer takes, Infinity too, is the longest time that one takes.
+ */
 export function startDeadline(outer: AbortSignal | undefined, timeoutMs: number | undefined): Deadline {
   const controller = new AbortController()
   const passOn = (): void => controller.abort(outer?.reason ?? new AbortError())
   if (outer?.aborted === true) passOn()
   outer?.addEventListener('abort', passOn, { once: true })
   const late = (): void => controller.abort(new TimeoutError(`request timed out: no full answer within ${String(timeoutMs)} ms`))
-  const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs)
+  const timer = timeoutMs === undefined ? undefined : setTimeout(late, Math.min(timeoutMs, timerMsMax))
   return {
     signal: controller.signal,
     abort: (reason = new AbortError()) => controller.abort(reason),

@@ -4,6 +4,7 @@ import {
   InvalidCidError,
   InvalidParametersError,
   MalformedError,
+  NoPeersError,
   NotFoundError,
   ShardswapError,
   StoppedError,
@@ -52,6 +53,7 @@ export class RemoteError extends ShardswapError {
 
 const known = [
   NotFoundError,
+  NoPeersError,
   TimeoutError,
   AbortError,
   StoppedError,

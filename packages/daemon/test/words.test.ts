@@ -8,12 +8,16 @@ test.each([
   ['1m30s', 90_000],
   ['500ms', 500],
   ['1.5h', 5_400_000],
-  ['100us', 1]
+  ['100us', 1],
+  ['0', 0],
+  ['0s', 0],
+  // Longer than a timer takes.
+  ['1000000h', 3_600_000_000_000]
 ])('the duration %s', (text, ms) => {
   expect(parseDurationMs(text)).toBe(ms)
 })
 
-test.each(['', '10', 's', '10 s', '-1s', '1s2', '10x', '1000000h'])('"%s" is no duration', (text) => {
+test.each(['', '10', 's', '10 s', '-1s', '1s2', '10x', 'Infinity'])('"%s" is no duration', (text) => {
   expect(() => parseDurationMs(text)).toThrow(InvalidParametersError)
 })
 

@@ -9,9 +9,18 @@ export class ShardswapError extends Error {
 
 /** The block is not here, and nobody asked has it. */
 export class NotFoundError extends ShardswapError {
-  static readonly code = 'ERR_NOT_FOUND'
+  static readonly code: string = 'ERR_NOT_FOUND'
   override readonly name = 'NotFoundError'
-  override readonly code = NotFoundError.code
+  override readonly code: string = NotFoundError.code
+}
+
+/**
+ * The block is not here, and there was nobody to ask: no peer is connected.
+ * To callers who only ask whether it was found it is a NotFoundError, by class and name; its code is its own.
+ */
+export class NoPeersError extends NotFoundError {
+  static override readonly code = 'ERR_NO_PEERS'
+  override readonly code = NoPeersError.code
 }
 
 /** The caller's deadline passed before the answer came. */

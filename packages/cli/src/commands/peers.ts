@@ -1,6 +1,6 @@
 /** `peers`: how peers stand with this node, and it with them. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type NodeScores, RemoteNode, scoresShape, type SwapNode } from '@shardswap/daemon'
+import { type NodeScores, RemoteNode, scoresShape, type SwapNode, timerMsMax } from '@shardswap/daemon'
 import { InvalidParametersError } from '@shardswap/interface'
 import type { PeerScore } from '@shardswap/peer'
 import { type Command, Option } from 'commander'
@@ -105,7 +105,7 @@ async function watch(context: Context, everyMs: number): Promise<void> {
       if (draws) await out.write(`${isFirst ? '\u001b[2J' : ''}${screen(scoreLines(scores, terminalColumns()), process.stdout)}`)
       else if (options.json === true) await out.json({ AtMs: Date.now(), ...scoresShape(scores) })
       else for (const line of [...(isFirst ? [] : ['']), ...scoreLines(scores)]) await out.line(line)
-      await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+      await sleep(Math.min(everyMs, timerMsMax), undefined, { signal }).catch(() => undefined)
       signal.throwIfAborted()
     }
   })

@@ -1,5 +1,6 @@
 /** `init`, `repo stat`, `repo verify`. */
 import { repoStatShape, verifyShape } from '@shardswap/daemon'
+import { HashMismatchError } from '@shardswap/interface'
 import { initRepo, openRepo, profileConfig, type ProfileName } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
@@ -43,7 +44,7 @@ async function verify(context: Context): Promise<void> {
   })
   if (bad > 0) {
     context.note(`Error: ${bad} of ${blocks} blocks are corrupt: remove them with "shardswap block rm" and fetch or add them again`)
-    throw new NegativeAnswer('corrupt blocks')
+    throw new NegativeAnswer('corrupt blocks', HashMismatchError.code)
   }
   if (options.json !== true) await out.line(`verify complete, all ${blocks} blocks validated.`)
 }
@@ -71,7 +72,7 @@ export function registerRepo(program: Command, shell: Shell): void {
     ['shardswap repo stat', 'for people'],
     ['shardswap repo stat --json', 'for programs']
   ]).action(async (_flags: unknown, command: Command) => await shell.run(command, stat))
-  examples(repo.command('verify').description('Check that every block hashes to its CID; exit code 1 where one does not'), [
+  examples(repo.command('verify').description('Check that every block hashes to its CID; exit code 6 where one does not'), [
     ['shardswap repo verify', 'print the corrupt blocks']
   ]).action(async (_flags: unknown, command: Command) => await shell.run(command, verify))
 }

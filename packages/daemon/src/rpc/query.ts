@@ -67,7 +67,6 @@ export class Query {
 
   timeoutMs(): number | undefined {
     const value = this.text('timeout')
-    if (value === undefined || value === '0' || value === '0s') return undefined
-    return parseDurationMs(value)
+    return value === undefined ? undefined : parseDurationMs(value)
   }
 }

@@ -5,7 +5,6 @@ import {
   blockKey,
   type CID,
   HashMismatchError,
-  NotFoundError,
   type PeerKey,
   type Random,
   StoppedError,
@@ -23,6 +22,7 @@ import type { FetchProgress, GetOptions, PeerGauges } from '../types.ts'
 import { abortError } from './abort.ts'
 import { Entry, Waiter } from './entries.ts'
 import { createExchangeCore } from './exchange.ts'
+import { notFound } from './not-found.ts'
 
 export interface FetcherPorts {
   readonly store: LocalStore
@@ -425,7 +425,7 @@ export class Fetcher {
           this.#progress(command.key, { type: 'timeout', cid: command.cid, peer: command.peer })
           break
         case 'give-up':
-          this.#giveUp(command.key, command.reason)
+          this.#giveUp(command)
           break
         case 'find-providers':
           this.#ports.findProviders(command.session, command.cid)
@@ -445,10 +445,10 @@ export class Fetcher {
     this.#ports.flush(peer)
   }
 
-  #giveUp(key: BlockKey, reason: string): void {
-    const entry = this.#entries.get(key)
+  #giveUp(command: Command & { type: 'give-up' }): void {
+    const entry = this.#entries.get(command.key)
     if (entry === undefined) return
-    const error = new NotFoundError(`could not find ${entry.cid.toString()}: ${reason}`)
+    const error = notFound(entry.cid, command)
     for (const waiter of entry.waiters()) if (!waiter.patient) this.#reject(entry, waiter, error)
   }
 

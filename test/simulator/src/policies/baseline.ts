@@ -442,7 +442,7 @@ export abstract class Baseline extends Hooks implements ExchangeCore {
     for (const ask of want.asks.values()) if (isInFlight(ask)) progressAtMs = Math.max(progressAtMs, ask.peer.timing.lastBytesAtMs)
     // Sums, never differences, on both sides: the timer below must not be due again at this very instant.
     const isOver = nowMs >= progressAtMs + giveUpMs
-    if (isOver) this.#commands.push({ type: 'give-up', key: want.key, reason: `no block for ${nowMs - progressAtMs} ms` })
+    if (isOver) this.#commands.push({ type: 'give-up', key: want.key, reason: `no block for ${nowMs - progressAtMs} ms`, isAlone: false })
     // Waiters with a signal of their own stay.
     want.giveUp = this.timers.at(isOver ? nowMs + giveUpMs : progressAtMs + giveUpMs, (atMs) => this.#giveUp(want, atMs))
   }
