@@ -4,6 +4,7 @@ import type { ConfigJson } from './config/parse.ts'
 /** `public`: part of the public network. `local`: nothing is looked up or announced, and only peers that are named are dialled. */
 export const profileNames = ['public', 'local'] as const
 
+/** The name of a profile. */
 export type ProfileName = (typeof profileNames)[number]
 
 /** Peers that anybody may begin with, kept by those who keep IPFS going. Those that speak no TCP are left out. */

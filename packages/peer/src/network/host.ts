@@ -18,7 +18,9 @@ type Listener<K extends keyof Libp2pEvents> = (event: Libp2pEvents[K]) => void
 
 /** Tells of connections and of what the peers at their other ends speak. */
 interface HostEvents {
+  /** Calls `listener` at each event of a type. */
   addEventListener<K extends keyof Libp2pEvents>(type: K, listener: Listener<K>): void
+  /** No longer calls it. */
   removeEventListener<K extends keyof Libp2pEvents>(type: K, listener: Listener<K>): void
 }
 
@@ -35,11 +37,17 @@ interface KnownPeers {
 export interface Host extends HostEvents {
   readonly peerId: PeerId
   readonly peerStore: KnownPeers
+  /** The connections that are open, of one peer or of all. */
   getConnections(peer?: PeerId): Connection[]
+  /** The peers that are connected. */
   getPeers(): PeerId[]
+  /** The addresses that we announce. */
   getMultiaddrs(): Multiaddr[]
+  /** Connects to a peer, or gives the connection that there is. */
   dial(target: PeerId | Multiaddr | Multiaddr[], options?: AbortOptions): Promise<Connection>
+  /** From now on answers streams of these protocols. */
   handle(protocols: string | string[], handler: StreamHandler, options?: StreamHandlerOptions): Promise<void>
+  /** Answers them no longer. */
   unhandle(protocols: string | string[]): Promise<void>
 }
 

@@ -46,6 +46,7 @@ export class RestartableExchange implements Exchange, Startable {
     this.#open = open
   }
 
+  /** Whether it was started and not stopped since. */
   isStarted(): boolean {
     return this.#started
   }

@@ -8,7 +8,9 @@ import { type ConfigKey, configKeyNamed, configKeys, configTable, type KeySpec }
 export interface ConfigText {
   /** Its name, for errors. */
   readonly path: string
+  /** The text; undefined where there is none. */
   read(): Promise<string | undefined>
+  /** Puts a text in place of the one that is there, in one step. */
   write(text: string): Promise<void>
 }
 

@@ -18,6 +18,7 @@ type ValueAt<K> = K extends `${infer S extends keyof RepoConfig}.${infer N}`
 /** The values by their keys. */
 export type ConfigValues = { readonly [K in ConfigKey]: ValueAt<K> }
 
+/** What is to be known of one key. */
 export interface KeySpec<T> {
   readonly check: Check<T>
   /** What it is where it is left out. A function of the keys that stand before it in the table. */
@@ -185,6 +186,7 @@ export const configTable: { readonly [K in ConfigKey]: KeySpec<ValueAt<K>> } = {
   }
 }
 
+/** The names of all keys, in the order of the table. */
 export const configKeys = Object.keys(configTable) as readonly ConfigKey[]
 
 /** The key of a text, or undefined where there is none of that name. */
