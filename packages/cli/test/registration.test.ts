@@ -180,7 +180,7 @@ test('[I8][I10][I13] each owner has a line with its figures and what it would be
         owners: [owner],
         peers: [{ peer: 'p', client: 'c', owner: 'one', decision: waits }],
         decisions: { score: 3, 'low-score': 5 },
-        registry: { records: 1, servers: 2, outcomes: { taken: 1 }, refused: { frame: 4 }, speakers: 1, frames: 0 },
+        registry: { records: 1, servers: 2, outcomes: { taken: 1 }, refused: { frame: 4 }, speakers: 1, frames: 0, reading: 0 },
         own,
         tests: { state: 'on', servers: 6, visits: 1, outcomes: { verified: 7, silent: 8 }, identities: 2 }
       },

@@ -94,6 +94,7 @@ export interface AdmissionShape {
     readonly Refused: AdmissionReport['registry']['refused']
     readonly Speakers: number
     readonly Frames: number
+    readonly Reading: number
   }
   readonly Own: OwnRegistrationShape
   /** Left out where no peer runs. */
@@ -122,7 +123,8 @@ export function admissionShape({ isRunning, report, ownersKnown, peersKnown }: N
       Outcomes: registry.outcomes,
       Refused: registry.refused,
       Speakers: registry.speakers,
-      Frames: registry.frames
+      Frames: registry.frames,
+      Reading: registry.reading
     },
     Own: ownRegistrationShape(own),
     ...(tests === undefined ? {} : { Tests: testsShape(tests) })
@@ -148,7 +150,8 @@ export function admissionOf(shape: AdmissionShape): NodeAdmission {
       outcomes: Registry.Outcomes,
       refused: Registry.Refused,
       speakers: Registry.Speakers,
-      frames: Registry.Frames
+      frames: Registry.Frames,
+      reading: Registry.Reading
     },
     own: ownRegistrationOf(shape.Own),
     ...(Tests === undefined ? {} : { tests: testsOf(Tests) })

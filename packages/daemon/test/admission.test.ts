@@ -154,7 +154,15 @@ test('every field of a report survives the way through JSON', () => {
         { peer: 'q', decision: { action: 'refuse', reason: 'off' } }
       ],
       decisions: { score: 18, full: 19 },
-      registry: { records: 20, servers: 21, outcomes: { taken: 22, forged: 23 }, refused: { frame: 24 }, speakers: 25, frames: 26 },
+      registry: {
+        records: 20,
+        servers: 21,
+        outcomes: { taken: 22, forged: 23 },
+        refused: { frame: 24 },
+        speakers: 25,
+        frames: 26,
+        reading: 26
+      },
       own,
       tests: { state: 'on', servers: 27, visits: 28, outcomes: { verified: 29, denied: 30 }, identities: 31, identity: 'me too' }
     },
@@ -199,7 +207,7 @@ test('of a great many owners and peers those come first with something here, and
       owners,
       peers,
       decisions: {},
-      registry: { records: 0, servers: 0, outcomes: {}, refused: {}, speakers: 0, frames: 0 },
+      registry: { records: 0, servers: 0, outcomes: {}, refused: {}, speakers: 0, frames: 0, reading: 0 },
       own: { peer: id, client: id, bindings: [] }
     },
     true

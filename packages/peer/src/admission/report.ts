@@ -8,6 +8,7 @@ export interface RunningParts {
   readonly refused: ReadonlyMap<RegistryRefusal, number>
   readonly speakers: number
   readonly frames: number
+  readonly reading: number
   /** Who is connected. */
   readonly peers: readonly PeerKey[]
   readonly shown: Pick<ShownKeys, 'of'>
@@ -35,7 +36,8 @@ export function admissionReport({ book, own }: AdmissionRecords, running?: Runni
       outcomes: Object.fromEntries(registry.outcomes()),
       refused: Object.fromEntries(running?.refused ?? []),
       speakers: running?.speakers ?? 0,
-      frames: running?.frames ?? 0
+      frames: running?.frames ?? 0,
+      reading: running?.reading ?? 0
     },
     own: own.stat(),
     peers: (running?.peers ?? []).map(admitted)

@@ -148,6 +148,7 @@ export class AdmissionShell {
       refused: this.#refused,
       speakers: Math.max(this.#protocol.speakers.size, this.#shown.size, this.#busyTold.size),
       frames: this.#teller.size + this.#protocol.reading,
+      reading: this.#protocol.reading,
       peers: libp2p.getPeers().map(peerKey),
       shown: this.#shown
     })

@@ -109,6 +109,8 @@ export interface RegistryReport {
   readonly speakers: number
   /** Frames of that protocol that are being read, are on their way, or wait for it. */
   readonly frames: number
+  /** Those of them that others tell, and that are being read. */
+  readonly reading: number
 }
 
 /** Why something that came over the registry's protocol was refused, records themselves apart. */

@@ -193,7 +193,8 @@ describe('frames of a hostile peer', () => {
     const attacker = await cast.raw()
     const connection = await attacker.dial(server.peer)
     await attacker.hang(connection, 12)
-    expect(server.peer.admission().registry.frames).toBeLessThanOrEqual(4)
+    // What it is told itself, since by its streams it seems to speak the protocol, is another matter.
+    expect(server.peer.admission().registry.reading).toBeLessThanOrEqual(4)
     await until('all are given up', () => server.peer.admission().registry.frames === 0)
     expect(server.peer.admission().registry.refused.frame).toBeGreaterThan(0)
     expect(await attacker.tell(connection, {})).toEqual({ owner: null })
