@@ -39,3 +39,15 @@ export const admittedPeersShownMax = 2000
 
 /** The longest key, claim or delegation that a call or a file may bring, in bytes; an RSA key of 8,192 bits takes 5 KiB. */
 export const keyFileBytesMax = 16 * 1024
+
+/** Blocks that a collection reads at once to find what pins lead to. */
+export const collectionLanesMax = 8
+
+/** Blocks that a collection removes at once. */
+export const removalLanesMax = 32
+
+/** Blocks that `pin add` asks for at once. */
+export const pinLanesMax = 32
+
+/** The longest name of a pin, in bytes: Kubo's. */
+export const pinNameBytesMax = 255

@@ -64,6 +64,11 @@ export async function openLevel<Key>(location: string, keyEncoding: 'utf8' | 'vi
   }
 }
 
+/** Forces all that was written to the disk: LevelDB's log is one file, so the last write takes those before it along. */
+export async function forceToDisk<Key>(db: ClassicLevel<Key, Uint8Array>, key: Key): Promise<void> {
+  await db.put(key, new Uint8Array(0), { sync: true })
+}
+
 /** What the holder of a repo has. */
 export interface HeldLock {
   /** The database whose folder is locked. */

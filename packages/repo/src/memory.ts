@@ -28,6 +28,7 @@ export async function memoryRepo(options: { readonly privateKey?: PrivateKey } =
     configFile: memoryConfig(),
     stat: async () => ({ path: ':memory:', version: repoVersion, ...(await blocks.total()), diskBytes: 0 }),
     verify: (options) => blocks.verify(options),
+    sync: async () => undefined,
     setApiAddress: async () => undefined,
     close: async () => {
       await blocks.close()

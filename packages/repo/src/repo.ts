@@ -13,7 +13,7 @@ import { RepoCorruptError, RepoExistsError, RepoMissingError, RepoVersionError }
 import { errorCode, readOptional, repoFiles, type RepoFiles, writeAtomic, writeIfAbsent } from './files.ts'
 import { readIdentity, writeIdentity } from './identity.ts'
 import { repoVersion } from './limits.ts'
-import { type HeldLock, takeLock } from './lock.ts'
+import { forceToDisk, type HeldLock, takeLock } from './lock.ts'
 import type { Repo, RepoConfig, RepoStat, VerifyResult } from './types.ts'
 
 /** How a new repo is to be. */
@@ -153,6 +153,12 @@ class DiskRepo implements Repo {
 
   verify(options?: AbortOptions): AsyncIterable<VerifyResult> {
     return this.blocks.verify(options)
+  }
+
+  async sync(): Promise<void> {
+    // The blocks first: what the datastore says of them must not outlive them.
+    await this.blocks.sync()
+    await forceToDisk(this.#lock.db, '/local/synced')
   }
 
   async setApiAddress(multiaddr: string | undefined): Promise<void> {

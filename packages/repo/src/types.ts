@@ -8,6 +8,14 @@ import type { ConfigFile } from './config/file.ts'
 export interface SizedBlockstore extends Blockstore {
   /** Bytes of a block, or undefined where it is not here. Never reads the block. */
   size(cid: CID, options?: AbortOptions): Promise<number | undefined>
+  /** Every block with its size, in no order, as they are when it begins. Reads no block. */
+  entries(options?: AbortOptions): AsyncIterable<BlockEntry>
+}
+
+export interface BlockEntry {
+  /** A CIDv1 of the codec raw. */
+  readonly cid: CID
+  readonly bytes: number
 }
 
 /** How much a repo holds. */
@@ -44,6 +52,8 @@ export interface Repo {
   stat(): Promise<RepoStat>
   /** Reads and hashes every block; yields one result for each. */
   verify(options?: AbortOptions): AsyncIterable<VerifyResult>
+  /** Forces the datastore, and which blocks are here, to the disk: what was written before survives a loss of power. */
+  sync(): Promise<void>
   /** Writes `<repo>/api`, the multiaddr at which this process answers RPC; undefined removes it. */
   setApiAddress(multiaddr: string | undefined): Promise<void>
   /** Writes what waits, and gives the repo free for the next process. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { ClassicLevel } from 'classic-level'
-import { openLevel } from '../lock.ts'
+import { forceToDisk, openLevel } from '../lock.ts'
 import { inlineBytesMax } from '../limits.ts'
 import { BatchedWrites } from './batched-writes.ts'
 import type { BlockEngine, EngineEntry } from './engine.ts'
@@ -9,6 +9,8 @@ import { FlatFiles } from './flat-files.ts'
 /** Keys of the index: 's' and a multihash hold the block's size, 'b' and a multihash its bytes if it is small. */
 const sizeTag = 0x73
 const bytesTag = 0x62
+/** The key of this byte alone is written where all before it is to be on the disk; it has no value. */
+const syncTag = 0x66
 
 function tagged(tag: number, key: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(key.byteLength + 1)
@@ -112,6 +114,10 @@ export class DiskEngine implements BlockEngine {
   async *entries(): AsyncIterable<EngineEntry> {
     const range = { gte: new Uint8Array([sizeTag]), lt: new Uint8Array([sizeTag + 1]) }
     for await (const [key, value] of this.#db.iterator(range)) yield { key: key.slice(1), bytes: decodeSize(value) }
+  }
+
+  async sync(): Promise<void> {
+    await forceToDisk(this.#db, new Uint8Array([syncTag]))
   }
 
   async close(): Promise<void> {

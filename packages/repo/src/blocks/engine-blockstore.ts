@@ -17,7 +17,7 @@ import type { InputPair, Pair } from 'interface-blockstore'
 import { code as rawCode } from 'multiformats/codecs/raw'
 import { decode as decodeMultihash } from 'multiformats/hashes/digest'
 import { putManyBlocksMax, storedBytesMax } from '../limits.ts'
-import type { SizedBlockstore, VerifyResult } from '../types.ts'
+import type { BlockEntry, SizedBlockstore, VerifyResult } from '../types.ts'
 import type { BlockEngine, EngineEntry } from './engine.ts'
 import { KeyTurns } from './key-turns.ts'
 
@@ -119,6 +119,16 @@ export class EngineBlockstore implements SizedBlockstore {
       const cid = cidOfKey(key)
       yield { cid, bytes: this.get(cid, options) }
     }
+  }
+
+  /** Every block with its size, under a CIDv1 of the codec raw, in no order. */
+  async *entries(options?: AbortOptions): AsyncGenerator<BlockEntry> {
+    for await (const { key, bytes } of this.#entries(options)) yield { cid: cidOfKey(key), bytes }
+  }
+
+  /** Forces the index to the disk. */
+  async sync(): Promise<void> {
+    await this.#use(undefined, async () => await this.#engine.sync())
   }
 
   /** How many blocks there are, and the sum of their sizes in bytes. */

@@ -17,5 +17,7 @@ export interface BlockEngine {
   write(key: Uint8Array, bytes: Uint8Array): Promise<void>
   remove(key: Uint8Array): Promise<void>
   entries(): AsyncIterable<EngineEntry>
+  /** Forces what says which blocks are here to the disk. */
+  sync(): Promise<void>
   close(): Promise<void>
 }

@@ -30,6 +30,8 @@ export class MemoryEngine implements BlockEngine {
     for (const { key, bytes } of this.#blocks.values()) yield { key, bytes: bytes.byteLength }
   }
 
+  async sync(): Promise<void> {}
+
   async close(): Promise<void> {
     this.#blocks.clear()
   }
