@@ -1,5 +1,5 @@
 /** What a command runs with: its node, its output, and the ways in which it can be given up. */
-import { connectDaemon, findDaemon, LocalNode, startDeadline, type SwapNode } from '@shardswap/daemon'
+import { connectDaemon, findDaemon, LocalNode, type RemoteNode, startDeadline, type SwapNode } from '@shardswap/daemon'
 import { AbortError, messageOf } from '@shardswap/interface'
 import { openRepo, repoPath } from '@shardswap/repo'
 import { UsageError } from './errors.ts'
@@ -67,9 +67,15 @@ export class Context {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(name, this.#onSignal)
   }
 
+  /** The daemon that `--api` names, or that serves the repo; undefined where none does. Errors: DaemonUnreachableError. */
+  async findDaemon(): Promise<RemoteNode | undefined> {
+    const { api } = this.options
+    return api === undefined ? await findDaemon(this.repoPath, this.signal) : await connectDaemon(api, this.signal)
+  }
+
   async #open(needsPeers: boolean): Promise<SwapNode> {
-    const { api, peer = [], listen = [], offline } = this.options
-    const daemon = api === undefined ? await findDaemon(this.repoPath, this.signal) : await connectDaemon(api, this.signal)
+    const { peer = [], listen = [], offline } = this.options
+    const daemon = await this.findDaemon()
     if (daemon !== undefined) {
       if (listen.length > 0) this.note('--listen has no effect: a daemon serves this repo, and it listens already')
       this.offline = offline === true

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { registerAdd } from './commands/add.ts'
 import { registerAdmission } from './commands/admission.ts'
 import { registerBlock } from './commands/block.ts'
+import { registerConfig } from './commands/config.ts'
 import { registerDag } from './commands/dag.ts'
 import { registerDaemon } from './commands/daemon.ts'
 import { registerDemo } from './commands/demo.ts'
@@ -37,6 +38,7 @@ export function createProgram(shell: Shell): Command {
   for (const option of globalOptions()) program.addOption(option)
   registerDemo(program, shell)
   registerRepo(program, shell)
+  registerConfig(program, shell)
   registerDaemon(program, shell)
   registerAdd(program, shell)
   registerRead(program, shell)

@@ -11,6 +11,7 @@ import {
   TimeoutError,
   TooLargeError
 } from '@shardswap/interface'
+import { ConfigError } from '@shardswap/repo'
 
 /** The call needs peers, and this node has none: it is offline. */
 export class OfflineError extends ShardswapError {
@@ -64,7 +65,8 @@ const known = [
   InvalidParametersError,
   OfflineError,
   ConnectError,
-  ListenError
+  ListenError,
+  ConfigError
 ]
 
 /** The name and code of anything thrown; what is not ours gets a general code. */

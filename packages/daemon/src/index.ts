@@ -5,6 +5,8 @@
  * The RPC speaks Kubo's `/api/v0` for the calls that it has.
  */
 export * from './admission-shapes.ts'
+export type { NodeConfig } from './api/config.ts'
+export * from './config-shapes.ts'
 export { checkPeerId, checkPeerName, isLoopback, parseMultiaddr } from './address.ts'
 export { parseCid } from './cid.ts'
 export { connectDaemon, findDaemon } from './client/find.ts'

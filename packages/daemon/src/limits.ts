@@ -14,6 +14,9 @@ export const cidsPerRequestMax = 200
 /** The largest block that `block put --allow-big-block` takes: what a message can hold and the repo stores. */
 export const bigBlockBytesMax = messageBytesMax
 
+/** The largest config that a call may bring, in bytes: thousands of addresses. */
+export const configBytesMax = 256 * 1024
+
 /** The largest JSON document or line that our client reads from a daemon. */
 export const replyBytesMax = 4 * 1024 * 1024
 

@@ -14,6 +14,7 @@ import type {
   PeerScore
 } from '@shardswap/peer'
 import type { RepoStat, ServeMode, VerifyResult } from '@shardswap/repo'
+import type { NodeConfig } from './api/config.ts'
 
 /** Options of a call that may look for blocks at other peers. */
 export interface FetchOptions extends AbortOptions {
@@ -169,6 +170,8 @@ export interface NodeDelegateOptions extends LifetimeOptions {
  * Calls end with the errors of `@shardswap/interface`; both give the same ones.
  */
 export interface SwapNode {
+  /** What the nodes of the repo go by. */
+  readonly config: NodeConfig
   /** Of which version the node and its repo are. */
   version(options?: AbortOptions): Promise<NodeVersion>
   /** Who the node is, and where it can be reached. */

@@ -80,6 +80,12 @@ export async function openRepo(path: string, options: OpenRepoOptions = {}): Pro
   }
 }
 
+/** Whether this version can go on with what is at `path`. Errors: RepoMissingError, RepoVersionError, RepoCorruptError. */
+export async function checkRepo(path: string): Promise<void> {
+  const root = resolve(path)
+  await requireVersion(root, repoFiles(root), false)
+}
+
 async function requireVersion(root: string, files: RepoFiles, create: boolean): Promise<void> {
   if (create && !(await repoExists(root))) await initUnlessThere(root)
   const text = (await readOptional(files.version))?.toString('utf8').trim()

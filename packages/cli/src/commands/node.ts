@@ -1,5 +1,5 @@
 /** `id`, `version`, `shutdown`. */
-import { connectDaemon, findDaemon, idShape, version, versionShape } from '@shardswap/daemon'
+import { idShape, version, versionShape } from '@shardswap/daemon'
 import { repoVersion } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
@@ -25,8 +25,7 @@ async function printVersion(context: Context, flags: { number?: boolean; all?: b
 }
 
 async function shutdown(context: Context): Promise<void> {
-  const { api } = context.options
-  const daemon = api === undefined ? await findDaemon(context.repoPath, context.signal) : await connectDaemon(api, context.signal)
+  const daemon = await context.findDaemon()
   if (daemon === undefined) throw new Error(`no daemon serves the repo at ${context.repoPath}: there is nothing to stop`)
   await daemon.shutdown({ signal: context.signal })
 }

@@ -19,6 +19,7 @@ import {
   ownRegistrationOf,
   type OwnRegistrationShape
 } from '../admission-shapes.ts'
+import type { NodeConfig } from '../api/config.ts'
 import { reasonFor } from '../errors.ts'
 import { cidsPerRequestMax } from '../limits.ts'
 import type {
@@ -71,15 +72,18 @@ import {
 } from '../shapes.ts'
 import { unpackTree } from '../tar.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
+import { RemoteConfig } from './config.ts'
 import { body, call, json, lines, type Params } from './http.ts'
 import { type Upload, uploadFields, uploadOf, uploadSources } from './multipart.ts'
 
 /** A node in another process, asked over its RPC. */
 export class RemoteNode implements SwapNode {
+  readonly config: NodeConfig
   readonly #daemon: HostPort
 
   constructor(daemon: HostPort) {
     this.#daemon = daemon
+    this.config = new RemoteConfig(daemon)
   }
 
   async version(options: AbortOptions = {}): Promise<NodeVersion> {

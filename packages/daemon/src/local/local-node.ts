@@ -39,6 +39,7 @@ import type {
 } from '@shardswap/peer'
 import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shardswap/repo'
 import { checkPeerId, checkPeerName, parseMultiaddr } from '../address.ts'
+import type { NodeConfig } from '../api/config.ts'
 import { ConnectError, OfflineError, reasonFor } from '../errors.ts'
 import type {
   BlockPutOptions,
@@ -87,6 +88,7 @@ export interface LocalNodeInit {
 /** A node on a repo that is open in this process. Its peer starts when a call first needs it. */
 export class LocalNode implements SwapNode {
   readonly repo: Repo
+  readonly config: NodeConfig
   readonly #online: boolean
   readonly #listen: readonly string[]
   readonly #onWarning: (message: string) => void
@@ -95,6 +97,7 @@ export class LocalNode implements SwapNode {
 
   constructor(init: LocalNodeInit) {
     this.repo = init.repo
+    this.config = init.repo.configFile
     this.#online = init.online
     this.#listen = init.listen ?? []
     this.#onWarning = init.onWarning ?? (() => undefined)

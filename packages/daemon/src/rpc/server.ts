@@ -10,6 +10,7 @@ import type { LocalNode } from '../local/local-node.ts'
 import { addHandlers } from './add.ts'
 import { blockHandlers } from './block.ts'
 import type { Handlers } from './call.ts'
+import { configHandlers } from './config.ts'
 import { dagHandlers } from './dag.ts'
 import { refusal } from './guard.ts'
 import { nodeHandlers } from './node.ts'
@@ -26,6 +27,7 @@ import { swarmHandlers } from './swarm.ts'
 const handlers: Handlers = {
   ...addHandlers,
   ...blockHandlers,
+  ...configHandlers,
   ...dagHandlers,
   ...nodeHandlers,
   ...readHandlers,
