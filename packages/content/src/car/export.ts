@@ -1,6 +1,7 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { isIdentity } from '@shardswap/hashes'
 import { type AbortOptions, type BlockSource, type CID, joinBytes } from '@shardswap/interface'
+import { cidKey } from '../cid-key.ts'
 import { type Planned, readAhead } from '../read/ahead.ts'
 import { type Link, linksOf } from './links.ts'
 
@@ -36,11 +37,6 @@ function planOf({ cid, dagBytes }: Link): Planned<undefined> {
 export function carHeader(roots: readonly CID[]): Uint8Array {
   const header = dagCbor.encode({ version: 1, roots: [...roots] })
   return join(varint(header.byteLength), header)
-}
-
-/** One string per CID: version and codec count, as they do in an archive. */
-function cidKey(cid: CID): string {
-  return String.fromCharCode(...cid.bytes)
 }
 
 /**

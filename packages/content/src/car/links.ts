@@ -5,23 +5,31 @@ import { CID, MalformedError, messageOf } from '@shardswap/interface'
 import * as raw from 'multiformats/codecs/raw'
 import { UnsupportedCodecError } from '../errors.ts'
 
+/** Codecs whose blocks can hold no link. */
+const plainCbor = 0x51
+const plainJson = 0x0200
+
 /** A link of a block, and what the block states of the bytes below it (0: nothing). */
 export interface Link {
   readonly cid: CID
   readonly dagBytes: number
+  /** Its name in a block of dag-pb; '' elsewhere. */
+  readonly name: string
 }
 
 /**
- * The links of a block in their order, for dag-pb, dag-cbor, dag-json and raw.
+ * The links of a block in their order, for dag-pb, dag-cbor and dag-json; raw, cbor and json have none.
  * Errors: UnsupportedCodecError, MalformedError.
  */
 export function linksOf(cid: CID, bytes: Uint8Array): Link[] {
   try {
     switch (cid.code) {
       case raw.code:
+      case plainCbor:
+      case plainJson:
         return []
       case dagPb.code:
-        return dagPb.decode(bytes).Links.map((link) => ({ cid: link.Hash, dagBytes: link.Tsize ?? 0 }))
+        return dagPb.decode(bytes).Links.map((link) => ({ cid: link.Hash, dagBytes: link.Tsize ?? 0, name: link.Name ?? '' }))
       case dagCbor.code:
         return linksWithin(dagCbor.decode(bytes), shorterFirst)
       case dagJson.code:
@@ -37,6 +45,11 @@ export function linksOf(cid: CID, bytes: Uint8Array): Link[] {
   throw new UnsupportedCodecError(cid)
 }
 
+/** The links within a value of a block of this codec. */
+export function linksInValue(code: number, value: unknown): Link[] {
+  return linksWithin(value, code === dagCbor.code ? shorterFirst : byBytes)
+}
+
 /** In depth-first order, without recursion: a value may be nested as deep as its block is long. */
 function linksWithin(value: unknown, order: (a: string, b: string) => number): Link[] {
   const links: Link[] = []
@@ -45,7 +58,7 @@ function linksWithin(value: unknown, order: (a: string, b: string) => number): L
     const here = stack.pop()
     if (typeof here !== 'object' || here === null || here instanceof Uint8Array) continue
     const cid = CID.asCID(here)
-    if (cid !== null) links.push({ cid, dagBytes: 0 })
+    if (cid !== null) links.push({ cid, dagBytes: 0, name: '' })
     else pushReversed(stack, here, order)
   }
   return links

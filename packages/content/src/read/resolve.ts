@@ -83,14 +83,27 @@ async function nextStep(
 ): Promise<Step> {
   if (cid.code === dagCbor.code) return stepWithin(dagCbor.decode(bytes), cid, segments, at)
   if (cid.code === dagJson.code) return stepWithin(dagJson.decode(bytes), cid, segments, at)
-  const name = segments[at] ?? ''
+  return { cid: await namedLink(source, cid, bytes, segments[at] ?? '', options), used: 1 }
+}
+
+/**
+ * The CID that a directory of UnixFS, sharded or not, has under a name; `bytes` are the directory's block.
+ * Errors: NotADirectoryError, NotFoundError, NotUnixFSError, the source's.
+ */
+export async function namedLink(
+  source: BlockSource,
+  cid: CID,
+  bytes: Uint8Array,
+  name: string,
+  options: AbortOptions | undefined
+): Promise<CID> {
   const below = formatPath(cid, [name])
   if (cid.code === raw.code) throw new NotADirectoryError(`${below}: ${cid.toString()} is a file, not a directory`)
   const node = decodeNode(cid, bytes)
   const found = await findName(source, node, name, options)
   if (found === 'no directory') throw new NotADirectoryError(`${below}: ${cid.toString()} is a ${node.kind}, not a directory`)
   if (found === undefined) throw new NotFoundError(`no link named "${name}" under ${cid.toString()}`)
-  return { cid: found.cid, used: 1 }
+  return found.cid
 }
 
 async function findName(
