@@ -18,6 +18,12 @@ export function contentPath(text: string): string {
   return text
 }
 
+/** As `contentPath`, and `/ipld/CID/path` too. */
+export function dagPath(text: string): string {
+  orUsage(() => parsePath(text.replace(/^\/ipld\//, '/ipfs/')))
+  return text
+}
+
 /** The last name of a path, by which `get` saves it. */
 export function lastName(path: string): string {
   const { root, segments } = parsePath(path)

@@ -12,6 +12,7 @@ import { registerLedger } from './commands/ledger.ts'
 import { registerNode } from './commands/node.ts'
 import { registerPeers } from './commands/peers.ts'
 import { registerRead } from './commands/read.ts'
+import { registerRefs } from './commands/refs.ts'
 import { registerRegister } from './commands/register.ts'
 import { registerRepo } from './commands/repo.ts'
 import { registerReport } from './commands/report.ts'
@@ -45,6 +46,7 @@ export function createProgram(shell: Shell): Command {
   registerGet(program, shell)
   registerBlock(program, shell)
   registerDag(program, shell)
+  registerRefs(program, shell)
   registerSwarm(program, shell)
   registerPeers(program, shell)
   registerReport(program, shell)

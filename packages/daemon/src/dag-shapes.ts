@@ -3,7 +3,7 @@ import type { DagSizes } from '@shardswap/content'
 import { CID } from '@shardswap/interface'
 import type { DagPlace } from './api/dag.ts'
 
-export interface CidShape {
+interface CidShape {
   readonly '/': string
 }
 
@@ -65,3 +65,6 @@ export function dagSizesOf(shape: DagSizesShape): DagSizes {
     dags: shape.DagStats.map(({ Cid, Size = 0, NumBlocks = 0 }) => ({ root: CID.parse(Cid), bytes: Size, blocks: NumBlocks }))
   }
 }
+
+/** The text of a link with `--edges`. */
+export const edgeFormat = '<src> -> <dst>'

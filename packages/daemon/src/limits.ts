@@ -54,3 +54,5 @@ export const pinLanesMax = 32
 
 /** The longest name of a pin, in bytes: Kubo's. */
 export const pinNameBytesMax = 255
+/** The longest node that our client takes from `dag get`: each byte of the largest block as six of JSON, and some room. */
+export const nodeTextBytesMax = 32 * 1024 * 1024

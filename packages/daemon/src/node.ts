@@ -13,6 +13,7 @@ import type {
   OwnScoreOptions,
   PeerScore
 } from '@shardswap/peer'
+import type { NodeDag } from './api/dag.ts'
 import type { RepoStat, ServeMode, VerifyResult } from '@shardswap/repo'
 import type { NodeConfig } from './api/config.ts'
 
@@ -225,6 +226,8 @@ export interface SwapNode {
   delegate(to: string, options?: NodeDelegateOptions): Promise<string>
   /** Makes requests under the client key that gave this delegation; undefined: under the node's identity. Errors: InvalidParametersError. */
   useDelegation(delegation: string | undefined, options?: AbortOptions): Promise<OwnRegistration>
+  /** Single nodes, paths, links and sizes of DAGs. */
+  readonly dag: NodeDag
   /** How much the repo holds. */
   repoStat(options?: AbortOptions): Promise<RepoStat>
   /** Reads and hashes every block; one result for each. */

@@ -38,6 +38,7 @@ export const importTable: Readonly<Record<string, Allowed>> = {
     ours: ['interface', 'hashes'],
     others: [
       '@ipld/*',
+      'cborg',
       'ipfs-unixfs',
       'ipfs-unixfs-importer',
       'ipfs-unixfs-exporter',

@@ -1,4 +1,4 @@
-/** `dag import|export`: CAR archives. */
+/** `dag`: CAR archives here, single nodes in dag-node.ts. */
 import { stat } from 'node:fs/promises'
 import { importShapes } from '@shardswap/daemon'
 import type { Command } from 'commander'
@@ -10,6 +10,7 @@ import type { Shell } from '../shell.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { readInput } from '../terminal/input.ts'
 import { Progress } from '../terminal/progress.ts'
+import { registerDagNode } from './dag-node.ts'
 
 async function* readArchive(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const total = path === '-' ? undefined : (await stat(path)).size
@@ -60,11 +61,13 @@ async function exportArchive(context: Context, path: string): Promise<void> {
 }
 
 export function registerDag(program: Command, shell: Shell): void {
-  const dag = program.command('dag').description('Move whole DAGs as CAR archives')
+  const dag = program.command('dag').description('Nodes of any codec, and whole DAGs as CAR archives')
   examples(dag, [
     ['shardswap dag import archive.car', 'store the blocks of an archive'],
-    ['shardswap dag export bafy… > archive.car', 'all that a CID links to, as an archive']
+    ['shardswap dag export bafy… > archive.car', 'all that a CID links to, as an archive'],
+    ['shardswap dag get bafy…', 'a node, as JSON']
   ])
+  registerDagNode(dag, shell)
   const importCommand = dag
     .command('import')
     .description('Store the blocks of CAR archives (version 1 or 2), each one verified; print their roots')

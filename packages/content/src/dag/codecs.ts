@@ -29,9 +29,10 @@ function encodeDagCbor(value: unknown): Uint8Array {
   return encodeCborValue(value, cborOptions)
 }
 
-/** Plain CBOR has no tag for links. */
+/** Plain CBOR has no tag for links, and keys stay in their order. */
 const plainCborOptions = {
   ...cborOptions,
+  mapSorter: () => 0,
   typeEncoders: {
     ...cborOptions.typeEncoders,
     Object: (value: unknown) => {

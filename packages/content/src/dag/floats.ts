@@ -1,10 +1,10 @@
 /** Numbers with a point: JavaScript has one kind of number, IPLD two, and a block's CID depends on which it was. */
-import { type DecodeTokenizer } from 'cborg/interface'
+import type { DecodeTokenizer } from 'cborg/interface'
 import { Token, Type } from 'cborg'
 import { CID } from '@shardswap/interface'
 
 /** A number that was written as a float and would read as an integer. */
-export class WholeFloat {
+class WholeFloat {
   readonly value: number
   constructor(value: number) {
     this.value = value

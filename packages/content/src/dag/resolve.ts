@@ -4,6 +4,7 @@ import { type AbortOptions, type BlockSource, CID, NotFoundError } from '@shards
 import { NotUnixFSError, UnsupportedCodecError } from '../errors.ts'
 import { getBlock } from '../local.ts'
 import { formatPath, parsePath } from '../path.ts'
+import { isUnixFSCodec } from '../read/node.ts'
 import { namedLink } from '../read/resolve.ts'
 import { decodeValue, isNodeCodec } from './codecs.ts'
 
@@ -14,7 +15,7 @@ export interface ResolvedNode {
   /** Keys within the block; none where the path ends at the block itself. */
   readonly rest: readonly string[]
   /** What stands there. Errors: UnsupportedCodecError, MalformedError. */
-  value(): unknown
+  readonly value: () => unknown
 }
 
 const ipldPrefix = '/ipld/'
@@ -33,7 +34,7 @@ export async function resolveNode(source: BlockSource, text: string, options?: A
   for (;;) {
     const bytes = await getBlock(source, cid, options)
     if (rest.length === 0) return found(cid, bytes, [], () => valueOf(cid, bytes))
-    const step = cid.code === dagPb.code && !byFields ? await nameStep(source, cid, bytes, rest, options) : keyStep(cid, bytes, rest)
+    const step = isUnixFSCodec(cid) && !byFields ? await nameStep(source, cid, bytes, rest, options) : keyStep(cid, bytes, rest)
     if (step.link === undefined) return found(cid, bytes, rest, () => step.value)
     cid = step.link
     rest = step.rest
@@ -56,7 +57,13 @@ interface Step {
   readonly value: unknown
 }
 
-async function nameStep(source: BlockSource, cid: CID, bytes: Uint8Array, rest: readonly string[], options: AbortOptions | undefined): Promise<Step> {
+async function nameStep(
+  source: BlockSource,
+  cid: CID,
+  bytes: Uint8Array,
+  rest: readonly string[],
+  options: AbortOptions | undefined
+): Promise<Step> {
   const [name = '', ...others] = rest
   try {
     return { link: await namedLink(source, cid, bytes, name, options), rest: others, value: undefined }

@@ -73,31 +73,37 @@ import {
 import { unpackTree } from '../tar.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
 import { RemoteConfig } from './config.ts'
-import { body, call, json, lines, type Params } from './http.ts'
-import { type Upload, uploadFields, uploadOf, uploadSources } from './multipart.ts'
+import { RemoteDag } from './dag.ts'
+import { DaemonCalls, fetchParams } from './daemon-calls.ts'
+import { body, call, type Params } from './http.ts'
+import { uploadFields, uploadOf, uploadSources } from './multipart.ts'
 
 /** A node in another process, asked over its RPC. */
 export class RemoteNode implements SwapNode {
   readonly config: NodeConfig
+  readonly dag: RemoteDag
   readonly #daemon: HostPort
+  readonly #calls: DaemonCalls
 
   constructor(daemon: HostPort) {
     this.#daemon = daemon
     this.config = new RemoteConfig(daemon)
+    this.#calls = new DaemonCalls(daemon)
+    this.dag = new RemoteDag(this.#calls)
   }
 
   async version(options: AbortOptions = {}): Promise<NodeVersion> {
-    return versionOf(await this.#json<VersionShape>('version', {}, options))
+    return versionOf(await this.#calls.json<VersionShape>('version', {}, options))
   }
 
   async id(options: AbortOptions = {}): Promise<NodeId> {
-    return idOf(await this.#json<IdShape>('id', {}, options))
+    return idOf(await this.#calls.json<IdShape>('id', {}, options))
   }
 
   async *add(sources: AsyncIterable<AddSource> | Iterable<AddSource>, options: NodeAddOptions = {}): AsyncGenerator<AddedEntry> {
     const { onProgress } = options
     const upload = uploadSources(onProgress === undefined ? sources : counted(sources, onProgress))
-    for await (const line of this.#lines<AddedShape>('add', addParams(options), options, upload)) yield addedOf(line)
+    for await (const line of this.#calls.lines<AddedShape>('add', addParams(options), options, upload)) yield addedOf(line)
   }
 
   async *cat(path: string, options: NodeReadOptions = {}): AsyncGenerator<Uint8Array> {
@@ -110,7 +116,7 @@ export class RemoteNode implements SwapNode {
 
   async *ls(path: string, options: FetchOptions = {}): AsyncGenerator<DirectoryEntry> {
     const params = { arg: path, stream: true, ...fetchParams(options) }
-    for await (const line of this.#lines<ListShape>('ls', params, options)) {
+    for await (const line of this.#calls.lines<ListShape>('ls', params, options)) {
       for (const object of line.Objects) yield* object.Links.map(linkOf)
     }
   }
@@ -130,7 +136,7 @@ export class RemoteNode implements SwapNode {
   async blockPut(bytes: Uint8Array, options: BlockPutOptions = {}): Promise<BlockStat> {
     const { codec, mhtype, mhlen, allowBigBlock } = options
     const params = { 'cid-codec': codec, mhtype, mhlen, 'allow-big-block': allowBigBlock }
-    return blockOf(await this.#json<BlockShape>('block/put', params, options, uploadOf(bytes)))
+    return blockOf(await this.#calls.json<BlockShape>('block/put', params, options, uploadOf(bytes)))
   }
 
   async blockGet(cid: CID, options: FetchOptions = {}): Promise<Uint8Array> {
@@ -142,19 +148,19 @@ export class RemoteNode implements SwapNode {
   }
 
   async blockStat(cid: CID, options: FetchOptions = {}): Promise<BlockStat> {
-    return blockOf(await this.#json<BlockShape>('block/stat', { arg: cid.toString(), ...fetchParams(options) }, options))
+    return blockOf(await this.#calls.json<BlockShape>('block/stat', { arg: cid.toString(), ...fetchParams(options) }, options))
   }
 
   async *blockRm(cids: readonly CID[], options: AbortOptions & { readonly force?: boolean } = {}): AsyncGenerator<BlockRemoved> {
     for (let first = 0; first < cids.length; first += cidsPerRequestMax) {
       const arg = cids.slice(first, first + cidsPerRequestMax).map(String)
-      for await (const line of this.#lines<RemovedShape>('block/rm', { arg, force: options.force }, options)) yield removedOf(line)
+      for await (const line of this.#calls.lines<RemovedShape>('block/rm', { arg, force: options.force }, options)) yield removedOf(line)
     }
   }
 
   async dagImport(archive: AsyncIterable<Uint8Array>, options: AbortOptions = {}): Promise<CarImportResult> {
     const read: ImportShape[] = []
-    for await (const line of this.#lines<ImportShape>('dag/import', { stats: true }, options, uploadOf(archive))) read.push(line)
+    for await (const line of this.#calls.lines<ImportShape>('dag/import', { stats: true }, options, uploadOf(archive))) read.push(line)
     return importOf(read)
   }
 
@@ -164,76 +170,76 @@ export class RemoteNode implements SwapNode {
   }
 
   async swarmPeers(options: AbortOptions = {}): Promise<readonly ConnectedPeer[]> {
-    const { Peers } = await this.#json<{ Peers: readonly PeerShape[] }>('swarm/peers', {}, options)
+    const { Peers } = await this.#calls.json<{ Peers: readonly PeerShape[] }>('swarm/peers', {}, options)
     return Peers.map(peerOf)
   }
 
   async swarmConnect(address: string, options: AbortOptions = {}): Promise<string> {
-    const { Strings } = await this.#json<{ Strings: readonly string[] }>('swarm/connect', { arg: address }, options)
+    const { Strings } = await this.#calls.json<{ Strings: readonly string[] }>('swarm/connect', { arg: address }, options)
     return Strings[0]?.split(' ')[1] ?? ''
   }
 
   async scores(options: AbortOptions = {}): Promise<NodeScores> {
-    return scoresOf(await this.#json<ScoresShape>('shardswap/peers', {}, options))
+    return scoresOf(await this.#calls.json<ScoresShape>('shardswap/peers', {}, options))
   }
 
   async ownScoreAt(peer: string, options: OwnScoreOptions = {}): Promise<OwnScore> {
     const { period, receiptsFrom } = options
     const params = { arg: peer, period, 'receipts-from': receiptsFrom }
-    return ownScoreOf(await this.#json<OwnScoreShape>('shardswap/peers/me-at', params, options))
+    return ownScoreOf(await this.#calls.json<OwnScoreShape>('shardswap/peers/me-at', params, options))
   }
 
   async report({ period, signal }: ReportOptions = {}): Promise<AccountReport> {
-    return reportOf(await this.#json<ReportShape>('shardswap/report', { period }, { signal }))
+    return reportOf(await this.#calls.json<ReportShape>('shardswap/report', { period }, { signal }))
   }
 
   async *receipts({ period, peer, signal }: ReceiptListOptions = {}): AsyncGenerator<AccountReceipt> {
-    yield* this.#lines<AccountReceipt>('shardswap/report/receipts', { period, peer }, { signal })
+    yield* this.#calls.lines<AccountReceipt>('shardswap/report/receipts', { period, peer }, { signal })
   }
 
   async ledgers({ peer, signal }: LedgerOptions = {}): Promise<NodeLedgers> {
-    return ledgersOf(await this.#json<LedgersShape>('shardswap/ledger', { arg: peer }, { signal }))
+    return ledgersOf(await this.#calls.json<LedgersShape>('shardswap/ledger', { arg: peer }, { signal }))
   }
 
   async admission(options: AbortOptions = {}): Promise<NodeAdmission> {
-    return admissionOf(await this.#json<AdmissionShape>('shardswap/admission', {}, options))
+    return admissionOf(await this.#calls.json<AdmissionShape>('shardswap/admission', {}, options))
   }
 
   async register(options: NodeRegisterOptions = {}): Promise<BindingStat> {
     const { ownerKey, clientKey, serverClaim, lifetimeMs } = options
     const upload = uploadFields({ 'owner-key': ownerKey, 'client-key': clientKey, 'server-claim': encoded(serverClaim) })
-    return bindingOf(await this.#json<BindingShape>('shardswap/register', { 'lifetime-ms': lifetimeMs }, options, upload))
+    return bindingOf(await this.#calls.json<BindingShape>('shardswap/register', { 'lifetime-ms': lifetimeMs }, options, upload))
   }
 
   async unregister(options: NodeUnregisterOptions = {}): Promise<readonly BindingStat[]> {
     const upload = uploadFields({ 'owner-key': options.ownerKey })
     const params = { client: options.client }
-    const { Revoked } = await this.#json<{ Revoked: readonly BindingShape[] }>('shardswap/unregister', params, options, upload)
+    const { Revoked } = await this.#calls.json<{ Revoked: readonly BindingShape[] }>('shardswap/unregister', params, options, upload)
     return Revoked.map(bindingOf)
   }
 
   async serverClaim(owner: string, options: LifetimeOptions = {}): Promise<string> {
     const params = { arg: owner, 'lifetime-ms': options.lifetimeMs }
-    return (await this.#json<{ Claim: string }>('shardswap/register/claim', params, options)).Claim
+    return (await this.#calls.json<{ Claim: string }>('shardswap/register/claim', params, options)).Claim
   }
 
   async delegate(to: string, options: NodeDelegateOptions = {}): Promise<string> {
     const params = { arg: to, 'lifetime-ms': options.lifetimeMs }
     const upload = uploadFields({ 'client-key': options.clientKey })
-    return (await this.#json<{ Delegation: string }>('shardswap/register/delegate', params, options, upload)).Delegation
+    return (await this.#calls.json<{ Delegation: string }>('shardswap/register/delegate', params, options, upload)).Delegation
   }
 
   async useDelegation(delegation: string | undefined, options: AbortOptions = {}): Promise<OwnRegistration> {
     const upload = uploadFields({ delegation: encoded(delegation) })
-    return ownRegistrationOf(await this.#json<OwnRegistrationShape>('shardswap/register/use', {}, options, upload))
+    return ownRegistrationOf(await this.#calls.json<OwnRegistrationShape>('shardswap/register/use', {}, options, upload))
   }
 
   async repoStat(options: AbortOptions = {}): Promise<RepoStat> {
-    return repoStatOf(await this.#json<RepoStatShape>('repo/stat', {}, options))
+    return repoStatOf(await this.#calls.json<RepoStatShape>('repo/stat', {}, options))
   }
 
   async *repoVerify(options: AbortOptions = {}): AsyncGenerator<VerifyResult> {
-    for await (const line of this.#lines<VerifyShape>('repo/verify', {}, options)) {
+    for await (const line of this.#calls.lines<VerifyShape>('repo/verify', {}, options)) {
       const result = verifyOf(line)
       if (result !== undefined) yield result
     }
@@ -247,27 +253,10 @@ export class RemoteNode implements SwapNode {
 
   /** Nothing to let go of: each call has a connection of its own, which ends with it. */
   async close(): Promise<void> {}
-
-  async #json<T>(command: string, params: Params, options: AbortOptions, upload?: Upload): Promise<T> {
-    return await json<T>(await call(this.#daemon, command, params, callOptions(options, upload)))
-  }
-
-  async *#lines<T>(command: string, params: Params, options: AbortOptions, upload?: Upload): AsyncGenerator<T> {
-    const response = await call(this.#daemon, command, params, callOptions(options, upload))
-    yield* lines<T>(response, options)
-  }
 }
 
 function encoded(text: string | undefined): Uint8Array | undefined {
   return text === undefined ? undefined : new TextEncoder().encode(text)
-}
-
-function callOptions({ signal }: AbortOptions, upload: Upload | undefined): AbortOptions & { upload?: Upload } {
-  return upload === undefined ? { signal } : { signal, upload }
-}
-
-function fetchParams({ offline, patient }: FetchOptions): Params {
-  return { offline, patient }
 }
 
 function addParams(options: NodeAddOptions): Params {

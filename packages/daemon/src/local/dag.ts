@@ -11,6 +11,7 @@ export interface LocalDagInit {
   readonly repo: Repo
   /** Runs a read against whatever blocks the options allow. */
   reading<T>(options: FetchOptions, use: (source: BlockSource) => AsyncIterable<T>): AsyncGenerator<T>
+  read<T>(options: FetchOptions, use: (source: BlockSource) => Promise<T>): Promise<T>
   blockPut(bytes: Uint8Array, options: BlockPutOptions): Promise<BlockStat>
 }
 
@@ -25,7 +26,7 @@ export class LocalDag implements NodeDag {
 
   async get(path: string, options: DagGetOptions = {}): Promise<Uint8Array> {
     const output = nodeCodec(options.outputCodec ?? 'dag-json')
-    return await this.#read(options, async (source) => {
+    return await this.#init.read(options, async (source) => {
       const { cid, bytes, rest, value } = await resolveNode(source, path, options)
       // The block itself is what was asked for: written anew it could differ in a byte.
       if (rest.length === 0 && cid.code === output) return bytes
@@ -44,14 +45,14 @@ export class LocalDag implements NodeDag {
   }
 
   async resolve(path: string, options: FetchOptions = {}): Promise<DagPlace> {
-    return await this.#read(options, async (source) => {
+    return await this.#init.read(options, async (source) => {
       const { cid, rest } = await resolveNode(source, path, options)
       return { cid, rest: rest.map((key) => `/${key}`).join('') }
     })
   }
 
   async stat(paths: readonly string[], options: DagSizeOptions = {}): Promise<DagSizes> {
-    return await this.#read(options, async (source) => await dagStat(source, paths, options))
+    return await this.#init.read(options, async (source) => await dagStat(source, paths, options))
   }
 
   async *refs(path: string, options: DagRefsOptions = {}): AsyncGenerator<string> {
@@ -70,14 +71,6 @@ export class LocalDag implements NodeDag {
       signal?.throwIfAborted()
       yield CID.createV1(rawCode, cid.multihash)
     }
-  }
-
-  async #read<T>(options: FetchOptions, use: (source: BlockSource) => Promise<T>): Promise<T> {
-    const single = async function* (source: BlockSource): AsyncGenerator<T> {
-      yield await use(source)
-    }
-    const [value] = await Array.fromAsync(this.#init.reading(options, single))
-    return value as T
   }
 }
 

@@ -67,6 +67,7 @@ import { privateKeyOf } from '../keys.ts'
 import { scoredPeersMax } from '../limits.ts'
 import { agentVersion, version } from '../version.ts'
 import { checkBlockSize, cidForBlock, removeBlocks } from './blocks.ts'
+import { LocalDag } from './dag.ts'
 import { publicKeyText } from './identity.ts'
 import { nodeLedgers } from './ledgers.ts'
 import { admissionSettings, nodeAdmission, registerOptions } from './registration.ts'
@@ -89,6 +90,7 @@ export interface LocalNodeInit {
 export class LocalNode implements SwapNode {
   readonly repo: Repo
   readonly config: NodeConfig
+  readonly dag: LocalDag
   readonly #online: boolean
   readonly #listen: readonly string[]
   readonly #onWarning: (message: string) => void
@@ -102,6 +104,12 @@ export class LocalNode implements SwapNode {
     this.#listen = init.listen ?? []
     this.#onWarning = init.onWarning ?? (() => undefined)
     this.#offline = offlineSource(init.repo)
+    this.dag = new LocalDag({
+      repo: init.repo,
+      reading: (options, use) => this.#reading(options, use),
+      read: async (options, use) => await this.#read(options, use),
+      blockPut: async (bytes, options) => await this.blockPut(bytes, options)
+    })
   }
 
   /** The node's peer, started at the first call. Errors: OfflineError. */

@@ -16,6 +16,7 @@ import { refusal } from './guard.ts'
 import { nodeHandlers } from './node.ts'
 import { Query } from './query.ts'
 import { readHandlers } from './read.ts'
+import { refsHandlers } from './refs.ts'
 import { repoHandlers } from './repo.ts'
 import { writeError, writeReply } from './reply.ts'
 import { reportHandlers } from './report.ts'
@@ -31,6 +32,7 @@ const handlers: Handlers = {
   ...dagHandlers,
   ...nodeHandlers,
   ...readHandlers,
+  ...refsHandlers,
   ...repoHandlers,
   ...reportHandlers,
   ...scoreHandlers,
