@@ -1,4 +1,4 @@
-import { describeError } from '@shardswap/daemon'
+import { describeError, errorShape } from '@shardswap/daemon'
 import { NotFoundError, ShardswapError } from '@shardswap/interface'
 import { CommanderError } from 'commander'
 import { PipeClosedError } from './terminal/output.ts'
@@ -55,9 +55,10 @@ export function exitCodeOf(error: unknown, interrupted: boolean): number {
   return Object.hasOwn(exitCodesByError, code) ? (exitCodesByError[code] ?? exitCodes.failed) : exitCodes.failed
 }
 
-/** The one line that a user gets, or undefined where all is said already. */
-export function errorLine(error: unknown, offline: boolean): string | undefined {
+/** The one line that a user gets, or a program for `--json`; undefined where all is said already. */
+export function errorLine(error: unknown, offline: boolean, json: boolean): string | undefined {
   if (error instanceof PipeClosedError || error instanceof CommanderError || error instanceof NegativeAnswer) return undefined
+  if (json) return JSON.stringify(errorShape(error))
   const { message, name } = describeError(error)
   const text = printable((systemMessage(error) ?? message).replaceAll('\n', ' '))
   const kind = ['Error', 'UsageError'].includes(name) ? '' : `${name}: `

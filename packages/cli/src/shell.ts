@@ -25,7 +25,7 @@ export class Shell {
   fail(error: unknown, context?: Context): void {
     const interrupted = context?.interrupted === true
     this.exitCode = exitCodeOf(error, interrupted)
-    const line = interrupted ? undefined : errorLine(error, context?.offline === true)
+    const line = interrupted ? undefined : errorLine(error, context?.offline === true, context?.options.json === true)
     if (line !== undefined) process.stderr.write(`${line}\n`)
     if (process.env['DEBUG'] !== undefined && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`)
   }

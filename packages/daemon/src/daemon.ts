@@ -1,3 +1,4 @@
+import type { PeerLimits } from '@shardswap/peer'
 import type { Repo } from '@shardswap/repo'
 import { ListenError } from './errors.ts'
 import { LocalNode } from './local/local-node.ts'
@@ -13,6 +14,8 @@ export interface DaemonInit {
   readonly api?: string
   /** What whoever runs the daemon should know, in words for people; the log has it too. */
   readonly onWarning?: (message: string) => void
+  /** Limits of its peer that are other than the defaults. */
+  readonly limits?: Partial<PeerLimits>
 }
 
 /** A node that serves peers and, on loopback, commands. */
@@ -36,7 +39,7 @@ export async function startDaemon(init: DaemonInit): Promise<Daemon> {
   const { repo } = init
   const listen = init.listen ?? repo.config.addresses.swarm
   const asked = Promise.withResolvers<void>()
-  const node = new LocalNode({ repo, online: true, listen, onWarning: init.onWarning })
+  const node = new LocalNode({ repo, online: true, listen, onWarning: init.onWarning, limits: init.limits })
   const rpc = new RpcServer({ node, repoPath: repo.path, onShutdown: () => asked.resolve() })
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {

@@ -34,6 +34,7 @@ import type {
   OwnScore,
   OwnScoreOptions,
   Peer,
+  PeerLimits,
   PeerScore,
   Registering
 } from '@shardswap/peer'
@@ -84,6 +85,8 @@ export interface LocalNodeInit {
   readonly listen?: readonly string[]
   /** What whoever runs the node should know of its peer (`PeerInit.onWarning`). */
   readonly onWarning?: ((message: string) => void) | undefined
+  /** Limits of its peer that are other than the defaults. */
+  readonly limits?: Partial<PeerLimits> | undefined
 }
 
 /** A node on a repo that is open in this process. Its peer starts when a call first needs it. */
@@ -94,6 +97,7 @@ export class LocalNode implements SwapNode {
   readonly #online: boolean
   readonly #listen: readonly string[]
   readonly #onWarning: (message: string) => void
+  readonly #limits: Partial<PeerLimits>
   readonly #offline: BlockSource
   #peer: Promise<Peer> | undefined
 
@@ -103,6 +107,7 @@ export class LocalNode implements SwapNode {
     this.#online = init.online
     this.#listen = init.listen ?? []
     this.#onWarning = init.onWarning ?? (() => undefined)
+    this.#limits = init.limits ?? {}
     this.#offline = offlineSource(init.repo)
     this.dag = new LocalDag({
       repo: init.repo,
@@ -129,6 +134,7 @@ export class LocalNode implements SwapNode {
       datastore,
       listen: this.#listen,
       onWarning: this.#onWarning,
+      limits: this.#limits,
       share: config.reliability.share,
       backups: config.reliability.backups,
       admission: admissionSettings(config)

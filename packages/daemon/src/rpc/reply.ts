@@ -24,8 +24,8 @@ export const streamErrorTrailer = 'X-Stream-Error'
 export const streamErrorNameTrailer = 'X-Stream-Error-Name'
 export const streamErrorCodeTrailer = 'X-Stream-Error-Code'
 
-/** The body of a failed call. */
-function errorShape(error: unknown): ErrorShape {
+/** The body of a failed call; the command prints the same with `--json`. */
+export function errorShape(error: unknown): ErrorShape {
   const { message, name, code } = describeError(error)
   return { Message: message, Code: isCallersMistake(error) ? 1 : 0, Type: 'error', Name: name, ErrorCode: code }
 }
