@@ -1,5 +1,4 @@
-import { AbortError, TimeoutError } from '@shardswap/interface'
-import { timerMsMax } from './duration.ts'
+import { AbortError, TimeoutError, timerMsMax } from '@shardswap/interface'
 
 /** A signal with a time to live, to be stopped once the work is done. */
 export interface Deadline {

@@ -2,9 +2,6 @@ import { InvalidParametersError } from '@shardswap/interface'
 
 const unitMs: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** The longest delay that a timer takes, in milliseconds: about 24 days. One that is longer would be over at once. */
-export const timerMsMax = 2 ** 31 - 1
-
 /**
  * Milliseconds of a duration as Go writes it: `10s`, `1m30s`, `500ms`, `1.5h`. It may be longer than a timer takes.
  * Errors: InvalidParametersError.

@@ -1,5 +1,5 @@
 import { type BrokerLimits, defaultBrokerLimits } from '@shardswap/broker'
-import { InvalidParametersError, messageBytesMax, wantsPerPeerMax } from '@shardswap/interface'
+import { InvalidParametersError, messageBytesMax, timerMsMax, wantsPerPeerMax } from '@shardswap/interface'
 import { defaultSessionLimits, type SessionLimits } from '@shardswap/session'
 
 /** Limits of a peer: names with their units, each with a reason below and a line in docs/limits.md. */
@@ -58,7 +58,7 @@ export const defaultLimits: PeerLimits = {
 
 /** The defaults with the caller's changes. Throws InvalidParametersError where no peer could work with them. */
 export function peerLimits(changes: Partial<PeerLimits> = {}): PeerLimits {
-  const limits = { ...defaultLimits, ...changes }
+  const limits = inTimers({ ...defaultLimits, ...changes })
   for (const [name, value] of Object.entries(limits)) {
     const least = name === 'redialTriesMax' ? 0 : 1
     if (typeof value !== 'number' || !Number.isFinite(value) || value < least) {
@@ -75,4 +75,13 @@ export function peerLimits(changes: Partial<PeerLimits> = {}): PeerLimits {
     throw new InvalidParametersError('limit partialBytesPerPeerMax must hold at least one message of 4 MiB')
   }
   return limits
+}
+
+/** A time that no timer takes is the longest that one takes: given to a timer, it would be over at once. */
+function inTimers(limits: PeerLimits): PeerLimits {
+  const shorter = Object.entries(limits).map(([name, value]) => [
+    name,
+    name.endsWith('Ms') && Number.isFinite(value) ? Math.min(value as number, timerMsMax) : (value as number)
+  ])
+  return Object.fromEntries(shorter) as PeerLimits
 }

@@ -1,4 +1,4 @@
-import { assert, InvalidParametersError, messageBytesMax, wantsPerPeerMax } from '@shardswap/interface'
+import { assert, InvalidParametersError, messageBytesMax, timerMsMax, wantsPerPeerMax } from '@shardswap/interface'
 import type { IntakeLimits } from './intake.ts'
 
 /** Limits of serving: names, units, defaults and their reasons. Each has a line in docs/limits.md. */
@@ -144,7 +144,12 @@ export function verifyServeLimits(limits: Partial<ServeLimits> = {}): ServeLimit
   ] as const) {
     if (all[low] > all[high]) throw new InvalidParametersError(`${low} must not be above ${high}`)
   }
-  return all
+  // Given to a timer, more than one takes would be over at once.
+  return {
+    ...all,
+    sendTimeoutMaxMs: Math.min(all.sendTimeoutMaxMs, timerMsMax),
+    sendRetryDelayMs: Math.min(all.sendRetryDelayMs, timerMsMax)
+  }
 }
 
 /** How long a send of so many bytes may take, in milliseconds. */

@@ -1,7 +1,7 @@
 /** `peers`: how peers stand with this node, and it with them. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type NodeScores, RemoteNode, scoresShape, type SwapNode, timerMsMax } from '@shardswap/daemon'
-import { InvalidParametersError } from '@shardswap/interface'
+import { type NodeScores, RemoteNode, scoresShape, type SwapNode } from '@shardswap/daemon'
+import { InvalidParametersError, timerMsMax } from '@shardswap/interface'
 import type { PeerScore } from '@shardswap/peer'
 import { type Command, Option } from 'commander'
 import type { Context } from '../context.ts'

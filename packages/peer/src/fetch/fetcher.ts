@@ -9,6 +9,7 @@ import {
   type Random,
   StoppedError,
   TimeoutError,
+  timerMsMax,
   UnknownHashError
 } from '@shardswap/interface'
 import type { Command, ExchangeCore, Standing, WantEntry } from '@shardswap/broker'
@@ -49,8 +50,6 @@ export interface FetcherPorts {
 /** Time between two looks at deadlines, in milliseconds. */
 const tickMinMs = 25
 const tickMaxMs = 1000
-/** setTimeout fires at once above it. */
-const timerMaxMs = 2 ** 31 - 1
 
 /** The fetching half's shell: callers, timers, the store, and the one place where blocks are hashed. */
 export class Fetcher {
@@ -236,7 +235,7 @@ export class Fetcher {
   }
 
   #watchTime(entry: Entry, waiter: Waiter, timeoutMs: number): void {
-    waiter.watchTime(Math.min(Math.max(timeoutMs, 0), timerMaxMs), () =>
+    waiter.watchTime(Math.min(Math.max(timeoutMs, 0), timerMsMax), () =>
       this.#reject(entry, waiter, new TimeoutError(`no block for ${entry.cid.toString()} within ${timeoutMs} ms`))
     )
   }

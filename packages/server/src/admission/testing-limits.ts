@@ -1,4 +1,4 @@
-import { InvalidParametersError } from '@shardswap/interface'
+import { InvalidParametersError, timerMsMax } from '@shardswap/interface'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -42,8 +42,6 @@ export const defaultTestLimits: TestLimits = {
 }
 
 const counts = ['visitsAtOnceMax', 'wantsPerVisitMax', 'claimsPerServerMax', 'claimServersMax'] as const
-/** setTimeout fires at once above it. */
-const timeoutMaxMs = 2 ** 31 - 1
 
 /** `limits` over the defaults. Errors: InvalidParametersError where no test could be made by them. */
 export function verifyTestLimits(limits: Partial<TestLimits> = {}): TestLimits {
@@ -54,6 +52,6 @@ export function verifyTestLimits(limits: Partial<TestLimits> = {}): TestLimits {
   for (const name of counts) {
     if (!Number.isSafeInteger(all[name])) throw new InvalidParametersError(`${name} must be a whole number`)
   }
-  if (all.visitTimeoutMs > timeoutMaxMs) throw new InvalidParametersError(`visitTimeoutMs must be at most ${timeoutMaxMs}`)
+  if (all.visitTimeoutMs > timerMsMax) throw new InvalidParametersError(`visitTimeoutMs must be at most ${timerMsMax}`)
   return all
 }
