@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { CID } from '@shardswap/interface'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { add, type AddSource, type TreeEntry, tree, walkFiles, writeTree, type WriteTreeOptions } from '../src/index.ts'
-import { checkName } from '../src/fs/names.ts'
+import { checkName, staysInside } from '../src/fs/names.ts'
 import { collect, errorOf, fixtureLines, loadCar, MemoryBlocks, sha256 } from './setup.ts'
 
 let folder = ''
@@ -71,7 +71,7 @@ describe('writeTree', () => {
     const blocks = await loadCar('dir.car')
     const passwd = await readFile('/etc/passwd')
     for (let time = 0; time < 2; time++) {
-      const result = await writeTree(tree(blocks, root), target)
+      const result = await writeTree(tree(blocks, root), target, { unsafeLinks: true })
       expect(result).toEqual({ files: 9, directories: 5, symlinks: 2, bytes: lines.reduce((sum, line) => sum + Number(line.bytes), 0) })
     }
     for (const line of lines) expect(sha256(await readFile(join(target, line.path)))).toBe(line.sha256)
@@ -150,6 +150,53 @@ describe('writeTree', () => {
 })
 
 describe('[F61] links', () => {
+  const unsafe: WriteTreeOptions = { unsafeLinks: true }
+
+  it('that lead out of the target are left out with a warning, and the rest is written', async () => {
+    const warnings: [string, string][] = []
+    const onWarning = (path: string, { name }: Error): void => void warnings.push([path, name])
+    const list = [
+      directory(''),
+      link('up', '..'),
+      link('absolute', folder),
+      link('here', '.'),
+      link('next', 'sub/file'),
+      directory('sub'),
+      file('sub/file', 'kept'),
+      link('sub/back', '../here'),
+      link('sub/out', '../../victim'),
+      link('sub/round', '../here/../../victim')
+    ]
+    const target = join(folder, 't')
+    expect(await writeTree(entries(list), target, { onWarning })).toMatchObject({ files: 1, symlinks: 3 })
+    expect(warnings).toEqual(['up', 'absolute', 'sub/out', 'sub/round'].map((path) => [path, 'UnsafePathError']))
+    expect((await readdir(target)).sort()).toEqual(['here', 'next', 'sub'])
+    expect((await readdir(join(target, 'sub'))).sort()).toEqual(['back', 'file'])
+    expect((await errorOf(writeTree(entries([link('', '../victim')]), join(folder, 'lone')))).name).toBe('UnsafePathError')
+    await writeTree(entries([link('', 'victim')]), join(folder, 'lone'))
+    expect(await readlink(join(folder, 'lone'))).toBe('victim')
+  })
+
+  it.each([
+    ['a', 0, true],
+    ['./a//b/.', 0, true],
+    ['', 0, false],
+    ['..', 0, false],
+    ['..', 1, true],
+    ['../..', 1, false],
+    ['../../a', 2, true],
+    ['a/..', 5, false],
+    ['/', 5, false],
+    ['a\\..\\b', 0, true]
+  ])('to %j from %d folders down stay inside: %s', (to, depth, stays) => {
+    expect(staysInside(to, depth, 'linux')).toBe(stays)
+  })
+
+  it('of Windows have two sorts of slashes, and drives', () => {
+    for (const to of ['\\a', 'C:a', 'c:\\a', '..\\a', 'a\\..\\b']) expect(staysInside(to, 0, 'win32')).toBe(false)
+    expect(staysInside('..\\a', 1, 'win32')).toBe(true)
+  })
+
   it('in a tree are never written through', async () => {
     const victim = join(folder, 'victim')
     await mkdir(victim)
@@ -160,11 +207,11 @@ describe('[F61] links', () => {
       [directory(''), directory('sub'), link('sub/x', '../../victim'), directory('sub/x'), file('sub/x/pwn', 'pwned')]
     ]
     for (const [i, list] of lists.entries()) {
-      const error = await errorOf(writeTree(entries(list), join(folder, `t${i}`)))
+      const error = await errorOf(writeTree(entries(list), join(folder, `t${i}`), unsafe))
       expect([error.name, error.message]).toEqual(['UnsafePathError', expect.stringMatching(/a symlink is in its place/)])
     }
     // A file in the place of a link replaces the link.
-    await writeTree(entries([directory(''), link('y', '../victim/file'), file('y', 'replaced')]), join(folder, 't4'))
+    await writeTree(entries([directory(''), link('y', '../victim/file'), file('y', 'replaced')]), join(folder, 't4'), unsafe)
     expect(await readdir(victim)).toEqual(['file'])
     expect(await readFile(join(victim, 'file'), 'utf8')).toBe('untouched')
   })
@@ -206,7 +253,7 @@ describe('[F61] links', () => {
     ])
     const blocks = new MemoryBlocks()
     const root = await addFiles(blocks, source)
-    await writeTree(tree(blocks, root), join(folder, 'copy'))
+    await writeTree(tree(blocks, root), join(folder, 'copy'), unsafe)
     expect(await readlink(join(folder, 'copy/sub/loop'))).toBe('../sub')
     expect(await addFiles(new MemoryBlocks(), join(folder, 'copy'))).toBe(root)
   })

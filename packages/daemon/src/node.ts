@@ -81,6 +81,8 @@ export interface NodeReadOptions extends ReadOptions, FetchOptions {
 }
 
 export interface NodeGetOptions extends FetchOptions {
+  /** Make symlinks too that lead out of what is written; left out by default, with a warning. */
+  readonly unsafeLinks?: boolean
   /** Bytes written so far. */
   readonly onProgress?: (bytes: number) => void
   /** How many bytes are to come, where it is one file. */

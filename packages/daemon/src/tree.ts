@@ -15,10 +15,11 @@ export async function* sizedTree(
 }
 
 /** How `get` writes: a lone file is named as the last part of its path. */
-export function writeOptions(path: string, { signal, onProgress, onWarning }: NodeGetOptions): WriteTreeOptions {
+export function writeOptions(path: string, { signal, onProgress, onWarning, unsafeLinks }: NodeGetOptions): WriteTreeOptions {
   const { root, segments } = parsePath(path)
   return {
     signal,
+    ...(unsafeLinks === undefined ? {} : { unsafeLinks }),
     name: segments.at(-1) ?? root.toString(),
     ...(onProgress === undefined ? {} : { onProgress }),
     ...(onWarning === undefined ? {} : { onWarning })

@@ -7,7 +7,12 @@ import type { Shell } from '../shell.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { Progress } from '../terminal/progress.ts'
 
-async function get(context: Context, path: string, output: string | undefined): Promise<void> {
+interface Flags {
+  readonly output?: string
+  readonly unsafeLinks?: boolean
+}
+
+async function get(context: Context, path: string, { output, unsafeLinks = false }: Flags): Promise<void> {
   contentPath(path)
   const target = output ?? lastName(path)
   const progress = new Progress('get')
@@ -16,6 +21,7 @@ async function get(context: Context, path: string, output: string | undefined): 
       async (node) =>
         await node.get(path, target, {
           ...context.fetch,
+          unsafeLinks,
           onSize: (bytes) => progress.expect(Number(bytes)),
           onProgress: (bytes) => progress.set(bytes),
           onWarning: (file, error) => context.note(`Warning: ${file}: ${error.message}`)
@@ -39,12 +45,12 @@ export function registerGet(program: Command, shell: Shell): void {
     .description('Write a file or a whole directory to disk. What is incomplete never has its final name.')
     .argument('<path>', 'CID, CID/path or /ipfs/CID/path')
     .option('-o, --output <path>', 'where to; by default the last name of the path, in this folder')
+    .option('--unsafe-links', 'make symlinks too that lead out of what is written')
   examples(command, [
     ['shardswap get bafy…', 'to ./bafy…'],
     ['shardswap get -o site /ipfs/bafy…/docs', 'a directory of a directory, to ./site'],
     ['shardswap get --peer /ip4/192.0.2.1/tcp/4001/p2p/12D3… bafy…', 'from this peer']
   ]).action(
-    async (path: string, flags: { output?: string }, command: Command) =>
-      await shell.run(command, async (context) => await get(context, path, flags.output))
+    async (path: string, flags: Flags, command: Command) => await shell.run(command, async (context) => await get(context, path, flags))
   )
 }

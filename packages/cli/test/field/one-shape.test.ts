@@ -52,6 +52,10 @@ function everyWay(told: Told, exit: number): Told[] {
   return [told, told, told, told, { ...told, exit }]
 }
 
+async function read(parts: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of parts);
+}
+
 describe('[F70] the same failure in every way', () => {
   test('not found, where others were asked', async () => {
     expect(await gets(await ways('in company'))).toEqual(everyWay({ name: 'NotFoundError', code: 'ERR_NOT_FOUND' }, 3))
@@ -123,9 +127,6 @@ describe('[F70] the same failure in every way', () => {
       }
     }
     const remote = await remoteNode(daemon)
-    const read = async (parts: AsyncIterable<Uint8Array>): Promise<void> => {
-      for await (const _ of parts);
-    }
     const told = { name: 'NotFoundError', code: 'ERR_NOT_FOUND' }
     expect(
       await Promise.all([

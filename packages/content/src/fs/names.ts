@@ -17,3 +17,17 @@ export function checkName(name: string, path: string, platform: string): void {
   if (name.includes('\0')) refuse('its name holds a NUL')
   if (platform === 'win32' && (windowsForbidden.test(name) || windowsReserved.test(name))) refuse('Windows has no such names')
 }
+
+/**
+ * Whether a symlink to `target` that lies so many folders below the top of a tree stays within the tree, wherever else
+ * in the tree symlinks lie that stay within it too. So `..` may only come first: behind the name of a symlink it would
+ * lead out of what that one points to.
+ */
+export function staysInside(target: string, depth: number, platform: string): boolean {
+  const parts = target.split(platform === 'win32' ? /[/\\]/ : '/')
+  if (parts[0] === '' || (platform === 'win32' && /^[a-z]:/i.test(target))) return false
+  const names = parts.filter((part) => part !== '' && part !== '.')
+  const first = names.findIndex((part) => part !== '..')
+  const ups = first === -1 ? names.length : first
+  return ups <= depth && !names.slice(ups).includes('..')
+}

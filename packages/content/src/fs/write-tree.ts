@@ -6,13 +6,15 @@ import { NotAFileError, UnsafePathError } from '../errors.ts'
 import { treeFilesMax } from '../limits.ts'
 import { throwIfAborted } from '../local.ts'
 import type { ReadOptions, TreeEntry, UnixTime } from '../types.ts'
-import { checkName } from './names.ts'
+import { checkName, staysInside } from './names.ts'
 
 export interface WriteTreeOptions extends AbortOptions {
   /** The name of a lone file where the target is a folder that exists; by default its name, else its CID. */
   readonly name?: string
   /** Restore setuid, setgid and sticky bits too. Off: content from strangers must not grant rights. */
   readonly specialBits?: boolean
+  /** Make symlinks too that lead out of the target. Off: whoever follows one later would write or read elsewhere. */
+  readonly unsafeLinks?: boolean
   /** Bytes written so far. */
   readonly onProgress?: (bytes: number) => void
   /** What could not be done and does no harm: a mode or a time that could not be set, a block of no UnixFS. */
@@ -47,8 +49,8 @@ interface Job {
  *
  * Nothing outside `target` is written, whatever names and links the tree
  * holds: names that are no names are refused, and no link below `target` is
- * followed. Symlinks are made as they are. A file has its final name only once
- * it is whole; after an error or an abort what is whole stays.
+ * followed. A symlink that leads out of `target` is left out, with a warning, and
+ * refused where it is all there is. A file has its final name only once it is whole; after an error or an abort what is whole stays.
  * Errors: UnsafePathError, NotAFileError for a root of no UnixFS, AbortError, the source's, the file system's.
  */
 export async function writeTree(
@@ -79,6 +81,8 @@ async function writeEntries(job: Job, entries: AsyncIterable<TreeEntry>, target:
     throwIfAborted(job.options.signal)
     if (job.failure !== undefined) throw job.failure.error
     const isRoot = folders.length === 0
+    const { symlinkTarget: to } = entry
+    if (isRoot && to !== undefined && job.options.unsafeLinks !== true && !staysInside(to, 0, process.platform)) throw leadsOut(to)
     // Within a directory it is passed over with a warning; alone it is all that was asked for.
     if (isRoot && isNoFile(entry)) throw new NotAFileError(`${entry.cid.toString()} is neither a file nor a directory of UnixFS`)
     const file = isRoot ? await rootFile(entry, target, job.options) : childFile(entry, folders)
@@ -87,7 +91,7 @@ async function writeEntries(job: Job, entries: AsyncIterable<TreeEntry>, target:
       job.count.directories++
       job.pending.push({ entry, file })
       folders.push({ path: entry.path, file })
-    } else await writeLeaf(job, entry, file)
+    } else if (isRoot || isSafe(job, entry, folders.length - 1)) await writeLeaf(job, entry, file)
     if (isRoot && entry.type !== 'directory') return
   }
 }
@@ -167,6 +171,18 @@ async function makeFor<T>(file: string, temporary: string, make: (temporary: str
 /** A name beside the final one that no tree is likely to hold. */
 function temporaryName(file: string): string {
   return join(dirname(file), `.shardswap-${randomBytes(9).toString('base64url')}.part`)
+}
+
+/** Whether an entry may be written that lies so many folders below the target. Of a symlink that leads elsewhere a warning tells. */
+function isSafe(job: Job, entry: TreeEntry, depth: number): boolean {
+  const { symlinkTarget: to } = entry
+  if (to === undefined || job.options.unsafeLinks === true || staysInside(to, depth, process.platform)) return true
+  job.options.onWarning?.(entry.path, leadsOut(to))
+  return false
+}
+
+function leadsOut(to: string): UnsafePathError {
+  return new UnsafePathError(`the symlink to ${JSON.stringify(to)} leads out of the target and was left out`)
 }
 
 async function makeSymlink(job: Job, entry: TreeEntry, file: string, to: string): Promise<void> {
