@@ -1,5 +1,5 @@
 /** What a command's arguments mean; nonsense is a usage error before any repo is opened. */
-import { parsePath } from '@shardswap/content'
+import { parsePath } from '@shardswap/content/disk'
 import { checkPeerId, parseCid } from '@shardswap/daemon'
 import { type CID, messageOf } from '@shardswap/interface'
 import { UsageError } from './errors.ts'

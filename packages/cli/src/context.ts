@@ -1,5 +1,5 @@
 /** What a command runs with: its node, its output, and the ways in which it can be given up. */
-import { connectDaemon, findDaemon, LocalNode, type RemoteNode, startDeadline, type SwapNode } from '@shardswap/daemon'
+import { connectDaemon, findDaemon, openLocalNode, type RemoteNode, startDeadline, type SwapNode } from '@shardswap/daemon'
 import { AbortError, messageOf } from '@shardswap/interface'
 import { openRepo, repoPath } from '@shardswap/repo'
 import { UsageError } from './errors.ts'
@@ -83,7 +83,12 @@ export class Context {
     }
     const online = offline !== true && (needsPeers || peer.length > 0 || listen.length > 0)
     this.offline = !online
-    return new LocalNode({ repo: await openRepo(this.repoPath), online, listen, onWarning: (message) => this.note(`Warning: ${message}`) })
+    return await openLocalNode({
+      repo: await openRepo(this.repoPath),
+      online,
+      listen,
+      onWarning: (message) => this.note(`Warning: ${message}`)
+    })
   }
 
   /** One peer that answers is enough to go on. */

@@ -1,4 +1,4 @@
-import { parsePath } from '@shardswap/content'
+import { parsePath } from '@shardswap/content/disk'
 import { type CID, InvalidCidError } from '@shardswap/interface'
 
 /** `CID` or `/ipfs/CID`, without a path below it. Errors: InvalidCidError. */

@@ -1,7 +1,7 @@
 /**
  * @packageDocumentation
  * The long-running node: what it can do (`SwapNode`), in this process
- * (`LocalNode`, `startDaemon`) or over its RPC (`findDaemon`, `connectDaemon`).
+ * (`openLocalNode`, `startDaemon`) or over its RPC (`findDaemon`, `connectDaemon`).
  * The RPC speaks Kubo's `/api/v0` for the calls that it has.
  */
 export * from './admission-shapes.ts'
@@ -14,15 +14,15 @@ export { connectDaemon, findDaemon } from './client/find.ts'
 export { RemoteNode } from './client/remote-node.ts'
 export { codecNamed, codecNames, hashNames } from './codecs.ts'
 export { dagSizesShape, edgeFormat, placeShape } from './dag-shapes.ts'
-export { type Daemon, type DaemonInit, startDaemon } from './daemon.ts'
+export type { Daemon, DaemonInit } from './daemon.ts'
 export { type Deadline, startDeadline } from './deadline.ts'
 export { parseDurationMs } from './duration.ts'
 export * from './errors.ts'
 export * from './gc/errors.ts'
-export { privateKeyOf } from './keys.ts'
-export { LocalNode, type LocalNodeInit } from './local/local-node.ts'
+export type { LocalNode, LocalNodeInit } from './local/local-node.ts'
 export * from './limits.ts'
 export * from './node.ts'
+export { checkPrivateKey, openLocalNode, startDaemon } from './open.ts'
 export * from './report-shapes.ts'
 export { errorShape } from './rpc/reply.ts'
 export * from './score-shapes.ts'

@@ -4,7 +4,8 @@
  * usual fields, and once more into records of our own where the tree really
  * has them, as tar cannot leave a field out.
  */
-import { NotAFileError, type TreeEntry, type UnixTime } from '@shardswap/content'
+import type { TreeEntry, UnixTime } from '@shardswap/content'
+import { NotAFileError } from '@shardswap/content/disk'
 import { asError, CID, MalformedError } from '@shardswap/interface'
 import { type Extract, extract, type Header, pack, type Pack } from 'tar-stream'
 import { drained } from './drained.ts'

@@ -1,4 +1,5 @@
-import { parsePath, type TreeEntry, type WriteTreeOptions } from '@shardswap/content'
+import type { TreeEntry } from '@shardswap/content'
+import { parsePath, type WriteTreeOptions } from '@shardswap/content/disk'
 import type { NodeGetOptions } from './node.ts'
 
 /** Tells the size of a tree that is one file. */

@@ -7,12 +7,7 @@ import { memoryConfig } from './config/file.ts'
 import { defaultConfig } from './config/parse.ts'
 import { newPrivateKey } from './identity.ts'
 import { repoVersion } from './limits.ts'
-import type { Repo, SizedBlockstore } from './types.ts'
-
-/** A block store that lives and dies with this process. */
-export function memoryBlockstore(): SizedBlockstore {
-  return new EngineBlockstore(new MemoryEngine(), { verifyOnRead: false })
-}
+import type { Repo } from './types.ts'
 
 /** A repo that touches no disk; for tests. It is nobody else's, so there is no lock and no address file. */
 export async function memoryRepo(options: { readonly privateKey?: PrivateKey } = {}): Promise<Repo> {

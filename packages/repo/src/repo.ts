@@ -10,6 +10,7 @@ import { EngineBlockstore } from './blocks/engine-blockstore.ts'
 import { type ConfigFile, configFile } from './config/file.ts'
 import { type ConfigJson, configText, defaultConfig, newConfig, parseConfig } from './config/parse.ts'
 import { RepoCorruptError, RepoExistsError, RepoMissingError, RepoVersionError } from './errors.ts'
+import { repoExists } from './folder.ts'
 import { errorCode, readOptional, repoFiles, type RepoFiles, writeAtomic, writeIfAbsent } from './files.ts'
 import { readIdentity, writeIdentity } from './identity.ts'
 import { repoVersion } from './limits.ts'
@@ -35,11 +36,6 @@ export interface OpenRepoOptions {
   readonly verifyOnRead?: boolean
 }
 
-/** Whether there is a repo at `path`, of whatever version. */
-export async function repoExists(path: string): Promise<boolean> {
-  return (await readOptional(repoFiles(path).version)) !== undefined
-}
-
 /** Makes a repo. Errors: RepoExistsError, ConfigError, and the system's own. */
 export async function initRepo(path: string, options: InitRepoOptions = {}): Promise<void> {
   const files = repoFiles(path)
@@ -49,12 +45,6 @@ export async function initRepo(path: string, options: InitRepoOptions = {}): Pro
   await writeIfAbsent(files.config, config)
   // Last, for it is what makes the folder a repo; of two that init at once, one wins.
   if (!(await writeIfAbsent(files.version, `${repoVersion}\n`))) throw new RepoExistsError(path)
-}
-
-/** The multiaddr at which the process that has the repo open answers RPC. It may be left over from one that was killed. */
-export async function apiAddress(path: string): Promise<string | undefined> {
-  const text = (await readOptional(repoFiles(path).api))?.toString('utf8').trim()
-  return text === undefined || text === '' ? undefined : text
 }
 
 /**

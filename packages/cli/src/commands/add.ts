@@ -1,6 +1,7 @@
 /** `add`: files, folders and standard input become UnixFS. */
 import { lstat } from 'node:fs/promises'
-import { type AddedEntry, type AddSource, walkFiles } from '@shardswap/content'
+import type { AddedEntry, AddSource } from '@shardswap/content'
+import { walkFiles } from '@shardswap/content/disk'
 import { addedShape, type NodeAddOptions } from '@shardswap/daemon'
 import { type Command, Option } from 'commander'
 import type { Context } from '../context.ts'

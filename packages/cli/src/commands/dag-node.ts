@@ -1,5 +1,6 @@
 /** `dag get|put|resolve|stat`: single nodes, paths and sizes. */
-import { type DagSizes, nodeCodecNames } from '@shardswap/content'
+import type { DagSizes } from '@shardswap/content'
+import { nodeCodecNames } from '@shardswap/content/disk'
 import { bigBlockBytesMax, dagSizesShape, placeShape } from '@shardswap/daemon'
 import { readWhole, TooLargeError } from '@shardswap/interface'
 import { type Command, InvalidArgumentError } from 'commander'
@@ -13,7 +14,7 @@ import { readInput } from '../terminal/input.ts'
 import { Progress } from '../terminal/progress.ts'
 
 function nodeCodec(text: string): string {
-  if (nodeCodecNames().includes(text)) return text
+  if (nodeCodecNames().some((name) => name === text)) return text
   throw new InvalidArgumentError(`Give one of ${nodeCodecNames().join(', ')}.`)
 }
 

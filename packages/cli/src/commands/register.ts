@@ -1,5 +1,5 @@
 /** `register` with what belongs to it, and `unregister`: to which server and owner a client key belongs. */
-import { bindingShape, keyFileBytesMax, ownRegistrationShape, privateKeyOf } from '@shardswap/daemon'
+import { bindingShape, checkPrivateKey, keyFileBytesMax, ownRegistrationShape } from '@shardswap/daemon'
 import { messageOf, readWhole, TooLargeError } from '@shardswap/interface'
 import type { BindingStat } from '@shardswap/peer'
 import { type Command, Option } from 'commander'
@@ -43,7 +43,7 @@ async function keyIn(path: string | undefined, signal: AbortSignal): Promise<Uin
   if (path === undefined) return undefined
   const bytes = await fileBytes(path, signal)
   try {
-    privateKeyOf(bytes)
+    await checkPrivateKey(bytes)
   } catch (error) {
     throw new UsageError(`${path}: ${messageOf(error)}`)
   }

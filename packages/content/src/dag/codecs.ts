@@ -5,6 +5,7 @@ import * as dagPb from '@ipld/dag-pb'
 import { CID, MalformedError, messageOf } from '@shardswap/interface'
 import { decode as decodeCborBytes, encode as encodeCborValue, Tokenizer } from 'cborg'
 import * as raw from 'multiformats/codecs/raw'
+import { type NodeCodecName, nodeCodecNames } from './codec-names.ts'
 import { keepingFloats, plainNumbers, wholeFloatTokens } from './floats.ts'
 import { decodeDagJson, decodeJson, encodeDagJson, encodeJson } from './json.ts'
 
@@ -56,7 +57,7 @@ function encodeDagPb(value: unknown): Uint8Array {
   return dagPb.encode(plainNumbers(value) as dagPb.PBNode)
 }
 
-const codecs: Readonly<Record<string, NodeCodec>> = {
+const codecs: Readonly<Record<NodeCodecName, NodeCodec>> = {
   raw: { code: raw.code, decode: (bytes) => bytes, encode: encodeRaw },
   'dag-pb': { code: dagPb.code, decode: (bytes) => dagPb.decode(bytes), encode: encodeDagPb },
   'dag-cbor': { code: dagCbor.code, decode: decodeDagCbor, encode: encodeDagCbor },
@@ -70,11 +71,6 @@ const byCode = new Map(Object.values(codecs).map((codec) => [codec.code, codec])
 /** Whether a block of this codec can be read as a value, and a value be written as such a block. */
 export function isNodeCodec(code: number): boolean {
   return byCode.has(code)
-}
-
-/** Names of the codecs that `isNodeCodec` knows. */
-export function nodeCodecNames(): readonly string[] {
-  return Object.keys(codecs)
 }
 
 /**
@@ -97,7 +93,7 @@ function attempt<T>(code: number, what: string, use: (codec: NodeCodec) => T): T
     return use(codec)
   } catch (cause) {
     // A value that is nested too deep overflows the stack: that too is the block's fault.
-    const name = Object.keys(codecs).find((known) => codecs[known] === codec) ?? ''
+    const name = nodeCodecNames().find((known) => codecs[known] === codec) ?? ''
     throw new MalformedError(`${what} the codec ${name}: ${messageOf(cause)}`, { cause })
   }
 }

@@ -1,12 +1,5 @@
-import {
-  type AddedEntry,
-  type AddSource,
-  type CarImportResult,
-  type DirectoryEntry,
-  parsePath,
-  writeTree,
-  type WriteTreeResult
-} from '@shardswap/content'
+import type { AddedEntry, AddSource, CarImportResult, DirectoryEntry } from '@shardswap/content'
+import { parsePath, writeTree, type WriteTreeResult } from '@shardswap/content/disk'
 import type { AbortOptions, CID } from '@shardswap/interface'
 import type { AccountReceipt, AccountReport, BindingStat, ConnectedPeer, OwnRegistration, OwnScore, OwnScoreOptions } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
