@@ -5,6 +5,7 @@
 export { ConfigFile, configFile, type ConfigText, configValueOf } from './config/file.ts'
 export { type ConfigJson, configOf, defaultConfig, newConfig } from './config/parse.ts'
 export { type ConfigKey, configKeys, configTable, type KeySpec } from './config/table.ts'
+export { memoryBlockstore } from './blocks/memory-blockstore.ts'
 export * from './errors.ts'
 export { apiAddress, repoExists } from './folder.ts'
 export { repoVersion } from './limits.ts'

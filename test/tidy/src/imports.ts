@@ -61,7 +61,7 @@ export const importTable: Readonly<Record<string, Allowed>> = {
 }
 
 /** Entries beside a package's root, for those who need little of it and start often. */
-const publicPaths: readonly string[] = ['@shardswap/content/disk']
+const publicPaths: ReadonlySet<string> = new Set(['@shardswap/content/disk'])
 
 /** The package whose sources hold `path`, by folder name; undefined for tests and tools. */
 export function packageOf(path: string): string | undefined {
@@ -88,7 +88,7 @@ function complaint(owner: string, path: string, specifier: string, typeOnly: boo
   if (name.startsWith('@shardswap/')) {
     const ours = name.slice('@shardswap/'.length)
     if (!allowed.ours.includes(ours)) return `${owner} may not import ${name}`
-    if (specifier !== name && !publicPaths.includes(specifier)) return `imports ${specifier}: only a package's root is public`
+    if (specifier !== name && !publicPaths.has(specifier)) return `imports ${specifier}: only a package's root is public`
     return allowed.types?.includes(ours) === true && !typeOnly ? `${owner} may import only types from ${name}` : undefined
   }
   if (isBuiltin(specifier)) {
