@@ -16,6 +16,7 @@ export interface PlaceShape {
   readonly RemPath: string
 }
 
+/** A place in a DAG as `dag/resolve` answers it. */
 export function placeShape({ cid, rest }: DagPlace): PlaceShape {
   return { Cid: { '/': cid.toString() }, RemPath: rest }
 }
@@ -46,6 +47,7 @@ export function dagProgressShape(sizes: DagSizes): DagSizesShape {
   }
 }
 
+/** Sizes of DAGs as `dag/stat` answers them. */
 export function dagSizesShape(sizes: DagSizes): DagSizesShape {
   const withShared = sizes.dags.reduce((sum, { bytes }) => sum + bytes, 0)
   const shared = withShared - sizes.bytes

@@ -12,6 +12,7 @@ export interface SizedBlockstore extends Blockstore {
   entries(options?: AbortOptions): AsyncIterable<BlockEntry>
 }
 
+/** A block that is stored. */
 export interface BlockEntry {
   /** A CIDv1 of the codec raw. */
   readonly cid: CID

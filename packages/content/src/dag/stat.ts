@@ -12,6 +12,7 @@ export interface DagSize {
   readonly bytes: number
 }
 
+/** How large DAGs are, each and all together. */
 export interface DagSizes {
   readonly dags: readonly DagSize[]
   /** Distinct blocks of all together, and their bytes. */

@@ -35,11 +35,13 @@ export interface DagRefsOptions extends FetchOptions, RefsOptions {
   readonly format?: string | undefined
 }
 
+/** Nodes of IPLD, and the DAGs below them. */
 export interface NodeDag {
   /** What a path leads to, in a codec. Errors: those of `resolveNode`, MalformedError, InvalidParametersError. */
   get(path: string, options?: DagGetOptions): Promise<Uint8Array>
   /** Stores a node; its CID. Errors: MalformedError, InvalidParametersError, TooLargeError. */
   put(bytes: Uint8Array, options?: DagPutOptions): Promise<CID>
+  /** The block that a path leads into, and what of the path is left in it. Errors: NotFoundError, InvalidCidError. */
   resolve(path: string, options?: FetchOptions): Promise<DagPlace>
   /** Reads DAGs whole and counts. */
   stat(paths: readonly string[], options?: DagSizeOptions): Promise<DagSizes>
