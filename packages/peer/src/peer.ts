@@ -33,7 +33,7 @@ import type {
 } from './admission/types.ts'
 import { nowMs } from './clock.ts'
 import { Fetcher } from './fetch/fetcher.ts'
-import { PeerSession } from './fetch/peer-session.ts'
+import { PeerSession, type Reach } from './fetch/peer-session.ts'
 import { fetchStat, peerFetchStat } from './fetch/stat.ts'
 import { Search } from './fetch/search.ts'
 import type { PeerLimits } from './limits.ts'
@@ -146,7 +146,12 @@ export class ShardswapPeer<H extends Host = Host> implements Exchange {
       want: (peer, cid, key, wantType) => this.#network.link(peer)?.want(cid, key, wantType),
       cancel: (peer, cid, key) => this.#network.link(peer)?.cancel(cid, key),
       flush: (peer) => this.#network.link(peer)?.flush(),
-      findProviders: (session, cid) => this.#search.start(cid, (provider) => this.#fetcher.providerFound(session, provider)),
+      findProviders: (session, cid) =>
+        this.#search.start(
+          cid,
+          (provider) => this.#fetcher.providerFound(session, provider),
+          (event) => this.#fetcher.progress(event)
+        ),
       received: (peer, bytes, cid) => {
         this.#server?.blocksReceived(peer, 1, bytes)
         if (cid !== undefined) this.#tests.claimed(peer, cid)
@@ -212,14 +217,14 @@ export class ShardswapPeer<H extends Host = Host> implements Exchange {
   createSession(init: SessionInit = {}): Session {
     this.#mustRun()
     const fixed = init.peers === undefined ? undefined : new Set(init.peers.map(peerKey))
-    const session = new PeerSession(this.#fetcher, this.#limits, fixed, init.signal, (ended) => this.#sessions.delete(ended))
+    const session = new PeerSession(this.#fetcher, this.#limits, this.#reach, fixed, init.signal, (ended) => this.#sessions.delete(ended))
     this.#sessions.add(session)
     return session
   }
 
   async get(cid: CID, options?: GetOptions): Promise<Uint8Array> {
     this.#mustRun()
-    this.#own ??= new PeerSession(this.#fetcher, this.#limits, undefined, undefined, () => undefined)
+    this.#own ??= new PeerSession(this.#fetcher, this.#limits, this.#reach, undefined, undefined, () => undefined)
     return await this.#own.get(cid, options)
   }
 
@@ -255,13 +260,26 @@ export class ShardswapPeer<H extends Host = Host> implements Exchange {
     )
   }
 
+  /** Whether anybody waits for the block: a caller here, or a client. */
+  isWanted(cid: CID): boolean {
+    return this.#fetcher.wants(blockKey(cid)) || this.#server?.isWanted(cid) === true
+  }
+
   async has(cid: CID): Promise<boolean> {
     return await this.#store.has(cid)
   }
 
   async connect(addr: Multiaddr | string, options?: AbortOptions): Promise<PeerId> {
     this.#mustRun()
-    const target = isMultiaddr(addr) ? addr : multiaddr(addr)
+    return await this.#meet(isMultiaddr(addr) ? addr : multiaddr(addr), options)
+  }
+
+  readonly #reach: Reach = async (peer, options) => {
+    this.#mustRun()
+    return peerKey(await this.#meet('getComponents' in peer || 'toMultihash' in peer ? peer : [...peer], options))
+  }
+
+  async #meet(target: PeerId | Multiaddr | Multiaddr[], options: AbortOptions | undefined): Promise<PeerId> {
     const connection = await this.libp2p.dial(target, options?.signal === undefined ? {} : { signal: options.signal })
     await this.#network.identified(connection, options?.signal)
     const peer = peerKey(connection.remotePeer)

@@ -7,6 +7,7 @@ import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { AccountLimits, BudgetLimits, Calibration, PeerScore, ReliabilityLimits, ShareMap } from '@shardswap/reliability'
 import type { AdmissionSettings, Registering } from './admission/types.ts'
+import type { FetchProgress } from './fetch/progress.ts'
 import type { PeerLimits } from './limits.ts'
 import type { AccountReceipt, AccountReport, ReceiptsOptions } from './reliability/account-book.ts'
 import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
@@ -78,6 +79,8 @@ export interface PeerInit extends ExchangeInit {
 export interface GetOptions extends GetBlockOptions {
   /** Give up after so many milliseconds with TimeoutError. */
   readonly timeoutMs?: number
+  /** A larger block is refused with TooLargeError, and not stored for this caller; no bound by default. */
+  readonly maxBytes?: number
   readonly onProgress?: (event: FetchProgress) => void
 }
 
@@ -85,13 +88,6 @@ export interface GetManyOptions extends GetOptions {
   /** `request`: in the order asked (default); `arrival`: as they come. */
   readonly order?: 'request' | 'arrival'
 }
-
-/** What became of a block that was asked for: a want was sent, a block came, a peer let its time pass or has it not. */
-export type FetchProgress =
-  | { readonly type: 'want'; readonly cid: CID; readonly peer: string }
-  | { readonly type: 'block'; readonly cid: CID; readonly peer: string; readonly bytes: number }
-  | { readonly type: 'timeout'; readonly cid: CID; readonly peer: string }
-  | { readonly type: 'dont-have'; readonly cid: CID; readonly peer: string }
 
 export interface SessionInit extends AbortOptions {
   /** Only these peers are asked, ever; no broadcast, no routing. */
@@ -103,6 +99,11 @@ export interface Session extends BlockSource {
   get(cid: CID, options?: GetOptions): Promise<Uint8Array>
   /** Blocks as a stream, in the order asked or as they come. Errors: those of `get`, at the block that has them. */
   getMany(cids: Iterable<CID> | AsyncIterable<CID>, options?: GetManyOptions): AsyncGenerator<Block>
+  /**
+   * A peer that is likely to have the blocks: it is dialled where it is not connected, and asked first. Of a session with
+   * fixed peers it changes nothing. Errors: what libp2p says where it cannot be reached; the signal's reason.
+   */
+  addPeer(peer: PeerId | Multiaddr | readonly Multiaddr[], options?: AbortOptions): Promise<void>
   /** What this session has fetched, and what it waits for. */
   stat(): SessionStat
   /** Ends the session: open wants reject with StoppedError, peers get CANCEL. */

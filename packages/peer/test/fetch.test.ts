@@ -213,7 +213,7 @@ describe('callers', () => {
     await connect(peer, provider)
     const events: FetchProgress[] = []
     await peer.get(block.cid, { onProgress: (event) => events.push(event) })
-    expect(events.map((event) => event.type)).toEqual(['want', 'block'])
-    expect(events[1]).toMatchObject({ peer: provider.peerId.toString(), bytes: 1024 })
+    expect(events.map((event) => event.type)).toEqual(['shardswap:want', 'shardswap:block'])
+    expect(events[1]?.detail).toMatchObject({ cid: block.cid, peer: provider.peerId.toString(), bytes: 1024 })
   })
 })

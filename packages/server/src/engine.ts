@@ -147,6 +147,11 @@ export class Engine {
     return true
   }
 
+  /** Whether anybody waits for a block that was not here when it asked. */
+  isWanted(cid: CID): boolean {
+    return this.#missing.size > 0 && this.#missing.of(blockKey(cid)).length > 0
+  }
+
   /** Verified blocks came from the peer. */
   blocksReceived(peer: PeerKey, blocks: number, bytes: number): void {
     const counted = this.#ledgers.get(peer)?.counted

@@ -1,20 +1,13 @@
 /** Helia 7 in a process of its own. It dials nobody unless told to. */
-import { noise } from '@chainsafe/libp2p-noise'
-import { yamux } from '@chainsafe/libp2p-yamux'
 import { withBitswap } from '@helia/bitswap'
-import { withLibp2pLight } from '@helia/libp2p'
 import { unixfs } from '@helia/unixfs'
-import { identify } from '@libp2p/identify'
-import { tcp } from '@libp2p/tcp'
 import { multiaddr } from '@multiformats/multiaddr'
-import { MemoryBlockstore } from 'blockstore-core'
-import { MemoryDatastore } from 'datastore-core'
-import { createHeliaLight } from 'helia'
 import { fixedSize } from 'ipfs-unixfs-importer/chunker'
 import { balanced } from 'ipfs-unixfs-importer/layout'
 import { CID } from 'multiformats/cid'
 import { serveCommands } from '@shardswap-test/cluster/child'
 import { contentOf, digestOfFiles, digestOfNames, filesOf, leafBytes } from './content.ts'
+import { quietHelia } from './helia-node.ts'
 import type { BitswapNode } from './node-api.ts'
 import { readingOf, secondsSince, splitPath } from './reading.ts'
 
@@ -24,18 +17,7 @@ const fileLinksMax = 174
 /** Bytes of links above which a directory is sharded: Kubo's threshold. */
 const shardBytes = 256 * 1024
 
-const helia = await withBitswap(
-  withLibp2pLight(createHeliaLight({ blockstore: new MemoryBlockstore(), datastore: new MemoryDatastore() }), {
-    addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] },
-    transports: [tcp()],
-    connectionEncrypters: [noise()],
-    streamMuxers: [yamux()],
-    services: { identify: identify() },
-    // All peers dial from one host here, and a busy event loop answers pings late.
-    connectionManager: { inboundConnectionThreshold: 1_000, maxIncomingPendingConnections: 1_000 },
-    connectionMonitor: { abortConnectionOnPingFailure: false }
-  })
-).start()
+const helia = await withBitswap(quietHelia()).start()
 const fs = unixfs(helia)
 
 async function resolve(path: string): Promise<CID> {

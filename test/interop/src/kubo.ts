@@ -19,7 +19,8 @@ const pathsPerCommandMax = 500
 /** Multicodec and multihash names of Kubo's command line, by code. */
 const codecNames = new Map([
   [0x55, 'raw'],
-  [0x71, 'dag-cbor']
+  [0x71, 'dag-cbor'],
+  [0x0200, 'json']
 ])
 const hashNames = new Map([
   [0x11, 'sha1'],

@@ -1,6 +1,7 @@
-import { asError, type BlockKey, type CID } from '@shardswap/interface'
-import type { FetchProgress, GetOptions } from '../types.ts'
+import { asError, type BlockKey, type CID, timerMsMax } from '@shardswap/interface'
+import type { GetOptions } from '../types.ts'
 import { offAbort, onAbort } from './abort.ts'
+import type { FetchProgress } from './progress.ts'
 
 /** One caller that waits for a block. */
 export class Waiter {
@@ -8,6 +9,8 @@ export class Waiter {
   /** Waits as long as its signal or its timeout lets it; others end when nothing goes on. */
   readonly patient: boolean
   readonly onProgress: ((event: FetchProgress) => void) | undefined
+  /** It takes no larger block. */
+  readonly maxBytes: number
   readonly #signal: AbortSignal | undefined
   readonly #resolve: (bytes: Uint8Array) => void
   readonly #reject: (error: Error) => void
@@ -15,10 +18,11 @@ export class Waiter {
   #timer: NodeJS.Timeout | undefined
 
   constructor(session: number, options: GetOptions, resolve: (bytes: Uint8Array) => void, reject: (error: Error) => void) {
-    const { signal, timeoutMs, onProgress, patient } = options
+    const { signal, timeoutMs, onProgress, patient, maxBytes } = options
     this.session = session
     this.patient = patient ?? (signal !== undefined || timeoutMs !== undefined)
     this.onProgress = onProgress
+    this.maxBytes = maxBytes ?? Infinity
     this.#signal = signal
     this.#resolve = resolve
     this.#reject = reject
@@ -34,7 +38,7 @@ export class Waiter {
 
   /** Calls back after so many milliseconds. */
   watchTime(delayMs: number, callback: () => void): void {
-    this.#timer = setTimeout(callback, delayMs)
+    this.#timer = setTimeout(callback, Math.min(Math.max(delayMs, 0), timerMsMax))
   }
 
   resolve(bytes: Uint8Array): void {

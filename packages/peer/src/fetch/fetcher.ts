@@ -4,26 +4,25 @@ import {
   type BlockKey,
   blockKey,
   type CID,
-  HashMismatchError,
   type PeerKey,
   type Random,
   StoppedError,
-  TimeoutError,
-  timerMsMax,
-  UnknownHashError
+  TimeoutError
 } from '@shardswap/interface'
 import type { Command, ExchangeCore, Standing, WantEntry } from '@shardswap/broker'
-import { blockKeyFor, hashFunction, identityBytesMax, isEmptyBlock, isIdentity, isVerifiable } from '@shardswap/hashes'
+import { blockKeyFor, isEmptyBlock, isIdentity, isVerifiable } from '@shardswap/hashes'
 import { type DecodedMessage, keep, type WireBlock } from '@shardswap/protocol'
 import type { Logger } from '@libp2p/interface'
 import type { ReliabilityCore } from '@shardswap/reliability'
 import type { PeerLimits } from '../limits.ts'
 import type { LocalStore } from '../store.ts'
-import type { FetchProgress, GetOptions, PeerGauges } from '../types.ts'
+import type { GetOptions, PeerGauges } from '../types.ts'
 import { abortError } from './abort.ts'
 import { Entry, Waiter } from './entries.ts'
 import { createExchangeCore } from './exchange.ts'
 import { notFound } from './not-found.ts'
+import { type FetchProgress, progressEvent } from './progress.ts'
+import { identityBytes, tooLarge, unverifiable } from './refusals.ts'
 
 export interface FetcherPorts {
   readonly store: LocalStore
@@ -196,7 +195,7 @@ export class Fetcher {
       this.#core.receivePresence(peer, key, presence, nowMs)
       const entry = presence === 'have' ? this.#entries.get(key) : undefined
       if (entry !== undefined) this.#ports.claimed(peer, entry.cid)
-      if (presence === 'dont-have' && this.#listening > 0) this.#progress(key, { type: 'dont-have', cid, peer })
+      if (presence === 'dont-have' && this.#listening > 0) this.progress(progressEvent('shardswap:dont-have', { cid, peer }))
     }
     if (message.blocks.length > 0 || message.presences.length > 0) this.#schedule()
     if (this.#backlogBytes <= this.#limits.storeBacklogBytesMax) return undefined
@@ -235,7 +234,7 @@ export class Fetcher {
   }
 
   #watchTime(entry: Entry, waiter: Waiter, timeoutMs: number): void {
-    waiter.watchTime(Math.min(Math.max(timeoutMs, 0), timerMsMax), () =>
+    waiter.watchTime(timeoutMs, () =>
       this.#reject(entry, waiter, new TimeoutError(`no block for ${entry.cid.toString()} within ${timeoutMs} ms`))
     )
   }
@@ -282,8 +281,8 @@ export class Fetcher {
   }
 
   #resolve(entry: Entry, waiter: Waiter, bytes: Uint8Array): void {
-    if (!this.#leave(entry, waiter)) return
-    waiter.resolve(bytes)
+    if (bytes.byteLength > waiter.maxBytes) this.#reject(entry, waiter, tooLarge(entry.cid, bytes, waiter.maxBytes))
+    else if (this.#leave(entry, waiter)) waiter.resolve(bytes)
   }
 
   #reject(entry: Entry, waiter: Waiter, error: unknown): void {
@@ -337,7 +336,9 @@ export class Fetcher {
     this.#ports.received(peer, block.data.byteLength, entry?.cid)
     if (entry === undefined) return true
     const bytes = keep(block.data)
-    if (this.#listening > 0) this.#progress(key, { type: 'block', cid: entry.cid, peer, bytes: bytes.byteLength })
+    if (this.#listening > 0) {
+      this.progress(progressEvent('shardswap:block', { cid: entry.cid, peer, bytes: bytes.byteLength }))
+    }
     this.#store(entry, bytes)
     return true
   }
@@ -345,6 +346,12 @@ export class Fetcher {
   /** Stores, then delivers: what a caller has seen is as durable as the store promises. */
   #store(entry: Entry, bytes: Uint8Array): void {
     entry.state = 'storing'
+    for (const waiter of entry.waiters()) if (bytes.byteLength > waiter.maxBytes) this.#resolve(entry, waiter, bytes)
+    if (entry.isDeserted) this.#forget(entry)
+    else this.#storeFor(entry, bytes)
+  }
+
+  #storeFor(entry: Entry, bytes: Uint8Array): void {
     let stored: void | Promise<void>
     try {
       stored = this.#ports.store.put(entry.cid, bytes, entry.key)
@@ -393,9 +400,15 @@ export class Fetcher {
     )
   }
 
-  /** A caller's mistake in its callback is logged: thrown from here, it would take the wants of all others with it. */
-  #progress(key: BlockKey, event: FetchProgress): void {
-    for (const waiter of this.#entries.get(key)?.waiters() ?? []) {
+  /** Whether somebody waits for the block. */
+  wants(key: BlockKey): boolean {
+    return this.#entries.has(key)
+  }
+
+  /** Tells those who wait. A mistake in a callback is logged: thrown from here, it would take the wants of others with it. */
+  progress(event: FetchProgress): void {
+    if (this.#listening === 0) return
+    for (const waiter of this.#entries.get(blockKey(event.detail.cid))?.waiters() ?? []) {
       try {
         waiter.onProgress?.(event)
       } catch (error) {
@@ -421,7 +434,7 @@ export class Fetcher {
           this.#send(command.peer, command.entries)
           break
         case 'timed-out':
-          this.#progress(command.key, { type: 'timeout', cid: command.cid, peer: command.peer })
+          this.progress(progressEvent('shardswap:timeout', { cid: command.cid, peer: command.peer }))
           break
         case 'give-up':
           this.#giveUp(command)
@@ -437,8 +450,9 @@ export class Fetcher {
     for (const { type, cid, key } of entries) {
       if (type === 'cancel') this.#ports.cancel(peer, cid, key)
       else {
-        this.#ports.want(peer, cid, key, type === 'want-block' ? 'block' : 'have')
-        if (this.#listening > 0) this.#progress(key, { type: 'want', cid, peer })
+        const wantType = type === 'want-block' ? 'block' : 'have'
+        this.#ports.want(peer, cid, key, wantType)
+        if (this.#listening > 0) this.progress(progressEvent('shardswap:want', { cid, peer, wantType }))
       }
     }
     this.#ports.flush(peer)
@@ -482,18 +496,4 @@ export class Fetcher {
     this.#carryOut(this.#core.tick(this.#ports.nowMs()))
     this.#arm()
   }
-}
-
-function identityBytes(cid: CID): Uint8Array {
-  const { digest } = cid.multihash
-  if (digest.byteLength > identityBytesMax) {
-    throw new HashMismatchError(`identity CID holds ${digest.byteLength} bytes; more than ${identityBytesMax} are refused`)
-  }
-  return digest
-}
-
-function unverifiable(cid: CID): Error {
-  const { code, size } = cid.multihash
-  if (hashFunction(code) === undefined) return new UnknownHashError(code)
-  return new HashMismatchError(`a digest of ${size} bytes proves no block of ${cid.toString()}`)
 }

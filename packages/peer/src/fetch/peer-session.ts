@@ -1,5 +1,5 @@
 import { newCounters } from '@shardswap/broker'
-import { type Block, type CID, type PeerKey, StoppedError } from '@shardswap/interface'
+import { type AbortOptions, type Block, type CID, type PeerKey, StoppedError } from '@shardswap/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { GetManyOptions, GetOptions, Session, SessionStat } from '../types.ts'
 import { onAbort } from './abort.ts'
@@ -7,10 +7,14 @@ import type { Fetcher } from './fetcher.ts'
 import { getMany } from './get-many.ts'
 import { fetchStat } from './stat.ts'
 
+/** Connects to a peer, and tells once it is known what it speaks. */
+export type Reach = (peer: Parameters<Session['addPeer']>[0], options: AbortOptions | undefined) => Promise<PeerKey>
+
 /** One DAG's wants, as the public interface shows it. */
 export class PeerSession implements Session {
   readonly #fetcher: Fetcher
   readonly #limits: PeerLimits
+  readonly #reach: Reach
   readonly #id: number
   readonly #onEnd: (session: PeerSession) => void
   /** Fires once the session is over: streams that wait for CIDs have nothing else to wake them. */
@@ -21,12 +25,14 @@ export class PeerSession implements Session {
   constructor(
     fetcher: Fetcher,
     limits: PeerLimits,
+    reach: Reach,
     fixed: ReadonlySet<PeerKey> | undefined,
     signal: AbortSignal | undefined,
     onEnd: (session: PeerSession) => void
   ) {
     this.#fetcher = fetcher
     this.#limits = limits
+    this.#reach = reach
     this.#onEnd = onEnd
     this.#id = fetcher.openSession(fixed)
     if (signal === undefined) return
@@ -39,13 +45,22 @@ export class PeerSession implements Session {
   }
 
   getMany(cids: Iterable<CID> | AsyncIterable<CID>, options: GetManyOptions = {}): AsyncGenerator<Block> {
-    const { timeoutMs, onProgress } = options
-    const rest: GetOptions = { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(onProgress === undefined ? {} : { onProgress }) }
+    const { timeoutMs, maxBytes, onProgress } = options
+    const rest: GetOptions = {
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(maxBytes === undefined ? {} : { maxBytes }),
+      ...(onProgress === undefined ? {} : { onProgress })
+    }
     // A signal of the caller's ends the stream; blocks within it have no patience of their own beyond it.
     const patient = options.patient ?? options.signal !== undefined
     const get = async (cid: CID, signal: AbortSignal): Promise<Uint8Array> =>
       await this.#fetcher.get(this.#id, cid, { ...rest, signal, patient })
     return getMany(get, cids, options, this.#limits, this.#ending.signal)
+  }
+
+  async addPeer(peer: Parameters<Session['addPeer']>[0], options?: AbortOptions): Promise<void> {
+    const key = await this.#reach(peer, options)
+    this.#fetcher.providerFound(this.#id, key)
   }
 
   stat(): SessionStat {

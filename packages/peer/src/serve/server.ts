@@ -118,6 +118,11 @@ export class Server {
     })
   }
 
+  /** Whether a client waits for a block that was not here when it asked. */
+  isWanted(cid: CID): boolean {
+    return this.#engine.isWanted(cid)
+  }
+
   /** The peer sent us verified blocks that we wanted; only its ledger's counters change. */
   blocksReceived(peer: PeerKey, blocks: number, bytes: number): void {
     this.#engine.blocksReceived(peer, blocks, bytes)

@@ -32,7 +32,7 @@ import type {
  * Errors of all but `start` and `stop`: StoppedError before the first start.
  */
 export class RestartableExchange implements Exchange, Startable {
-  readonly peerId: PeerId
+  readonly #peerId: () => PeerId
   readonly blockstore: Blockstore
   readonly #open: () => Promise<Exchange>
   #exchange: Exchange | undefined
@@ -40,10 +40,14 @@ export class RestartableExchange implements Exchange, Startable {
   #turn: Promise<void> = Promise.resolve()
   #started = false
 
-  constructor(peerId: PeerId, blockstore: Blockstore, open: () => Promise<Exchange>) {
-    this.peerId = peerId
+  constructor(peerId: () => PeerId, blockstore: Blockstore, open: () => Promise<Exchange>) {
+    this.#peerId = peerId
     this.blockstore = blockstore
     this.#open = open
+  }
+
+  get peerId(): PeerId {
+    return this.#peerId()
   }
 
   /** Whether it was started and not stopped since. */

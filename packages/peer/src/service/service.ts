@@ -32,13 +32,17 @@ class Service extends RestartableExchange implements ShardswapService {
 
   constructor(init: ExchangeInit, components: ShardswapComponents) {
     const blockstore = init.blockstore ?? new MemoryStore()
-    super(components.peerId, blockstore, async () => {
-      const { logger, contentRouting: routing, datastore, privateKey } = components
-      return await assemble(
-        { logger, routing, datastore, ...init, blockstore },
-        { libp2p: hostOf(components), ownNode: undefined, privateKey, newPeer }
-      )
-    })
+    super(
+      () => components.peerId,
+      blockstore,
+      async () => {
+        const { logger, contentRouting: routing, datastore, privateKey } = components
+        return await assemble(
+          { logger, routing, datastore, ...init, blockstore },
+          { libp2p: hostOf(components), ownNode: undefined, privateKey, newPeer }
+        )
+      }
+    )
   }
 
   /** Before the node listens, so that no early connection finds it without handlers. */

@@ -1,0 +1,117 @@
+import { blockKey, InvalidParametersError } from '@shardswap/interface'
+import { assemble, checkedLimits } from '../assemble.ts'
+import { newPeer } from '../create-peer.ts'
+import type { ShardswapPeer } from '../peer.ts'
+import { RestartableExchange } from '../service/restartable.ts'
+import { localStore } from '../store.ts'
+import { Announcements } from './announcements.ts'
+import { addPeers, BrokerSession, type BrokerSessionPorts } from './broker-session.ts'
+import { brokerName, retrieve } from './retrieve.ts'
+import { heliaRouting } from './routing.ts'
+import { OpenSessions } from './sessions.ts'
+import type { HeliaBlockBroker, HeliaComponents, HeliaNode, WithExchange, WithShardswapInit } from './types.ts'
+
+const defaultSessionIdleMs = 60_000
+
+/**
+ * Puts the exchange in the place of Helia's Bitswap: `await withShardswap(createHelia()).start()`. Everything over
+ * `helia.blockstore` fetches and serves by it from then on, and `helia.shardswap` tells scores, figures and the wantlist.
+ * It stops and starts with the node. Errors: InvalidParametersError for a node that has started, that has a Bitswap
+ * already, or for limits that cannot work; the start fails with one where the node has no libp2p.
+ */
+export function withShardswap<H extends HeliaNode>(helia: H, init: WithShardswapInit = {}): H & WithExchange {
+  checkedLimits(init)
+  if (helia.status !== 'stopped') throw new InvalidParametersError('withShardswap comes before the start of the Helia node')
+  if (helia.hasBlockBroker(brokerName)) throw new InvalidParametersError('the Helia node has a block broker for Bitswap already')
+  const made: HeliaExchange[] = []
+  helia.addBlockBroker((components) => {
+    const exchange = new HeliaExchange(helia, components, init)
+    made.push(exchange)
+    return exchange.broker
+  })
+  const [exchange] = made
+  if (exchange === undefined) throw new InvalidParametersError('the Helia node does not make block brokers at once, as Helia 7 does')
+  helia.addMixin({ name: 'shardswap', start: async () => await exchange.start(), stop: async () => await exchange.stop() })
+  return Object.assign(helia, { shardswap: exchange })
+}
+
+/** The exchange of one Helia node, and its broker. */
+class HeliaExchange extends RestartableExchange {
+  readonly broker: HeliaBlockBroker
+  readonly #announcements: Announcements
+  readonly #sessions: OpenSessions
+  #dials = new AbortController()
+
+  constructor(helia: HeliaNode, components: HeliaComponents, init: WithShardswapInit) {
+    const { blockstore, datastore, logger } = components
+    let peer: ShardswapPeer | undefined
+    super(
+      () => helia.libp2p.peerId,
+      blockstore,
+      async () => {
+        const { privateKey, patient: _, sessionIdleMs: __, ...rest } = init
+        const whole = { logger, datastore, routing: heliaRouting(components), ...rest, blockstore }
+        peer = await assemble(whole, { libp2p: libp2pOf(helia), ownNode: undefined, privateKey, newPeer })
+        return peer
+      }
+    )
+    const log = (init.logger ?? logger).forComponent('shardswap:helia')
+    const store = localStore(blockstore)
+    this.#sessions = new OpenSessions(init.sessionIdleMs ?? defaultSessionIdleMs)
+    this.#announcements = new Announcements({
+      isWanted: (cid) => peer?.isWanted(cid) === true,
+      has: async (cid) => await store.has(cid),
+      notify: (cid) => peer?.notify(cid),
+      log
+    })
+    this.broker = this.#newBroker({
+      sessions: this.#sessions,
+      patient: init.patient === true,
+      log,
+      open: () => this.createSession(),
+      find: async (cid) => await store.find(cid, blockKey(cid)),
+      announce: (cid) => this.#announcements.announce(cid)
+    })
+  }
+
+  override async start(): Promise<void> {
+    this.#dials = new AbortController()
+    await super.start()
+  }
+
+  override async stop(): Promise<void> {
+    this.#dials.abort()
+    this.#announcements.stop()
+    this.#sessions.closeAll()
+    await super.stop()
+  }
+
+  #newBroker(ports: BrokerSessionPorts): HeliaBlockBroker {
+    const { patient, log, announce } = ports
+    return {
+      name: brokerName,
+      announce: async (cid) => announce(cid),
+      createSession: (options = {}) => new BrokerSession(ports, options),
+      retrieve: async (cid, options = {}) => {
+        if (options.providers === undefined || options.providers.length === 0) return await retrieve(this, cid, options, patient)
+        const session = this.createSession()
+        try {
+          addPeers(session, options.providers, this.#dials.signal, log)
+          return await retrieve(session, cid, options, patient)
+        } finally {
+          session.close()
+        }
+      }
+    }
+  }
+}
+
+function libp2pOf(helia: HeliaNode): HeliaNode['libp2p'] {
+  try {
+    const { libp2p } = helia
+    if (typeof libp2p === 'object') return libp2p
+  } catch (cause) {
+    throw new InvalidParametersError('the Helia node has no libp2p yet: apply withShardswap to what withLibp2p gives', { cause })
+  }
+  throw new InvalidParametersError('the Helia node has no libp2p: apply withShardswap to what withLibp2p gives')
+}
