@@ -10,7 +10,7 @@ import { MissingBlocks } from './missing.ts'
 import { Share } from './share.ts'
 import { Turns } from './turns.ts'
 import type { Answer, AnsweredBlock, AskedEntry, AskingMessage } from './types.ts'
-import { cidKey } from './want.ts'
+import { bytesOf, cidKey } from './want.ts'
 import type { Envelope, Want } from './want.ts'
 
 /** Sizes in bytes, counts of things: all are 0 once every peer has left and every send has ended. */
@@ -495,10 +495,4 @@ function blocksOf(envelope: Envelope): AnsweredBlock[] {
   envelope.blocks = []
   envelope.blocksSent = blocks.length
   return blocks
-}
-
-function bytesOf(wants: readonly Want[]): number {
-  let bytes = 0
-  for (const want of wants) bytes += want.sizeBytes ?? 0
-  return bytes
 }

@@ -185,3 +185,10 @@ export class WantQueue {
     return low
   }
 }
+
+/** Bytes of the blocks that these wants ask for, as far as their sizes are known. */
+export function bytesOf(wants: readonly Want[]): number {
+  let bytes = 0
+  for (const want of wants) bytes += want.sizeBytes ?? 0
+  return bytes
+}

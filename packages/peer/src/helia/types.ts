@@ -74,12 +74,17 @@ export interface HeliaSessionOptions extends AbortOptions {
 /** The exchange in the place of Helia's Bitswap. */
 export interface HeliaBlockBroker {
   readonly name: string
+  /** A verified block. Errors: those of `Exchange.get`, and TooLargeError. */
   retrieve(cid: CID, options?: HeliaRetrieveOptions): Promise<Uint8Array>
+  /** Tells those who wait for the block, once it is in the store. */
   announce(cid: CID, options?: AbortOptions): Promise<void>
+  /** For the blocks of one DAG. */
   createSession(options?: HeliaSessionOptions): HeliaSessionBroker
 }
 
+/** The exchange in the place of a session of Helia's Bitswap. */
 export interface HeliaSessionBroker extends Omit<HeliaBlockBroker, 'createSession'> {
+  /** Dials a peer that is likely to have the blocks. Errors: what libp2p says where it cannot be reached. */
   addPeer(peer: HeliaPeer, options?: AbortOptions): Promise<void>
 }
 
@@ -87,8 +92,11 @@ export interface HeliaSessionBroker extends Omit<HeliaBlockBroker, 'createSessio
 export interface HeliaNode {
   readonly status: string
   readonly libp2p: Libp2p
+  /** Whether something of this name fetches blocks already. */
   hasBlockBroker(name: string): boolean
+  /** Lets blocks be fetched by what the function makes. */
   addBlockBroker(broker: (components: HeliaComponents) => HeliaBlockBroker): void
+  /** Lets something start and stop with the node. */
   addMixin(mixin: { name: string; start(): Promise<void>; stop(): Promise<void> }): void
 }
 

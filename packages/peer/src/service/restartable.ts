@@ -46,6 +46,7 @@ export class RestartableExchange implements Exchange, Startable {
     this.#open = open
   }
 
+  /** The node's identity. */
   get peerId(): PeerId {
     return this.#peerId()
   }
