@@ -104,7 +104,7 @@ test('Ctrl-C in mid-demo leaves nothing and ends with 130', async () => {
   await expectNothingLeft(temp)
 })
 
-test('kill -9 of the demo leaves nothing', async () => {
+test('[F87] kill -9 of the demo leaves nothing', async () => {
   const { temp, options } = await newTemp()
   const running = start(['demo', '--size', '256MiB'], options)
   await running.says('Adding')

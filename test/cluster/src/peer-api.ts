@@ -18,6 +18,8 @@ export interface JobOptions {
   /** Fetches under one name are aborted together. */
   readonly job?: string
   readonly timeoutMs?: number
+  /** End by itself where nothing comes for `giveUpMs`; else the fetch waits until it is aborted. */
+  readonly givesUp?: boolean
 }
 
 export interface GetManyOptions {

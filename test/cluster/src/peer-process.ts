@@ -72,7 +72,8 @@ const commands: PeerCommands = {
   put: async (spec) => {
     for (const { cid, bytes } of blocksOf(spec)) await peer.put(cid, bytes)
   },
-  cat: async (root, job = {}) => await jobs.run(job, (signal) => inSession((session) => cat(session, root, { signal }))),
+  cat: async (root, { givesUp = false, ...job } = {}) =>
+    await jobs.run(job, (signal) => inSession((session) => cat(session, root, givesUp ? {} : { signal }))),
   getMany: async (cids, { order = 'request', first = cids.length, ...job } = {}) =>
     await jobs.run(job, (signal, going) =>
       inSession((session) => blocksIn(session.getMany(inTwoParts(cids, first, going), { signal, order })))

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -109,14 +110,24 @@ test('a peer that somebody else kills is told by its name, whatever is asked of 
   expect(isLost).toBe(false)
 })
 
-test('no peer outlives the process that started it, not even a frozen one', async () => {
+async function answers(address: string): Promise<boolean> {
+  const socket = connect(Number(/\/tcp\/(\d+)/.exec(address)?.[1]), '127.0.0.1')
+  return (await new Promise((resolve) => {
+    socket.once('connect', () => resolve(true))
+    socket.once('error', () => resolve(false))
+  }).finally(() => socket.destroy())) as boolean
+}
+
+test('[F87] no peer and no port outlives the process that started them, not even a frozen one, nor one that fetches', async () => {
   const parent = spawn(process.execPath, [fileURLToPath(new URL('./orphans.process.ts', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'inherit']
   })
   onTestFinished(() => void parent.kill('SIGKILL'))
   const [line] = (await once(createInterface(parent.stdout), 'line')) as [string]
-  const pids = JSON.parse(line) as number[]
-  expect(pids.map(runs)).toEqual([true, true])
+  const started = JSON.parse(line) as { pid: number; address: string }[]
+  expect(started.map(({ pid }) => runs(pid))).toEqual([true, true, true, true])
+  expect(await answers(started[0]?.address ?? '')).toBe(true)
   parent.kill('SIGKILL')
-  await untilGone(pids)
+  await untilGone(started.map(({ pid }) => pid))
+  expect(await Promise.all(started.map(async ({ address }) => await answers(address)))).toEqual([false, false, false, false])
 })
