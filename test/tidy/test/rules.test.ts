@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { behaviourFaults } from '../src/behaviours.ts'
 import { fileGraph, findCycle, packageGraph } from '../src/cycles.ts'
 import { lintFaults, longFile, noisyExamples, silentPackages, staleLimits, undocumentedLimits, unfoundedLimits } from '../src/documents.ts'
+import { fieldReportFaults } from '../src/field-reports.ts'
 import { forbiddenImports } from '../src/imports.ts'
 import { untestedLabels } from '../src/labels.ts'
 import { impurities } from '../src/purity.ts'
@@ -142,6 +143,28 @@ describe('tests', () => {
     const good =
       "it('[B13][B14] doubles', f)\nit('[F05] scores', f)\nit.todo('[F50] hedges')\nit.skipIf(!go)('[C8] runs [1]', f)\nconst f = 1, go = true"
     expect(testFaults(parse('packages/x/test/a.test.ts', good))).toEqual([])
+  })
+})
+
+describe('field reports', () => {
+  const tests = [parse('packages/x/test/a.test.ts', "it('[B13][F05] a', f)\nit.each([])(`[F20] ${f} b`, f)\nit('c [F07]', f)\nconst f = 1")]
+  const faults = (...lines: string[]): string[] => fieldReportFaults('r.md', lines.join('\n'), tests).map(({ message }) => message)
+
+  it('have a row each, with files whose tests bear the label', () => {
+    expect(faults('| F05 | x | `packages/x/test/a.test.ts` |', '| F20 | y | `packages/x/test/a.test.ts` |', '| F75 | later | – |')).toEqual(
+      []
+    )
+  })
+
+  it('are missed, doubled, untested, or tested elsewhere', () => {
+    const row = '| F05 | x | `packages/x/test/a.test.ts` |'
+    expect(faults(row, row, '| F07 | z | `packages/x/test/a.test.ts` |', '| F08 | w | – |', '| F10 | v | `gone.test.ts` |')).toEqual([
+      'has F05 twice',
+      'packages/x/test/a.test.ts has no test of F07',
+      'names no test for F08',
+      'gone.test.ts has no test of F10',
+      'has no row for F20, which a test bears'
+    ])
   })
 })
 

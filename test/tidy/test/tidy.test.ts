@@ -12,6 +12,7 @@ import {
   unfoundedLimits,
   type LintConfig
 } from '../src/documents.ts'
+import { fieldReportFaults } from '../src/field-reports.ts'
 import { forbiddenImports, importTable } from '../src/imports.ts'
 import { untestedLabels } from '../src/labels.ts'
 import { impurities } from '../src/purity.ts'
@@ -84,6 +85,13 @@ describe('the workspace', () => {
     const document = read(path)
     expect(report(behaviourFaults(path, document, all))).toEqual([])
     expect(document.match(/^\| \d+ \|/gm)).toHaveLength(73)
+  })
+
+  it('shows by a test that exists that each field report is not ours', () => {
+    const path = 'docs/field-reports.md'
+    const document = read(path)
+    expect(report(fieldReportFaults(path, document, all))).toEqual([])
+    expect(document.match(/^\| F\d\d \|/gm)).toHaveLength(59)
   })
 
   it('explains every limit', () => {
