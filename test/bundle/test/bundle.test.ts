@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { createContext, Script } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { allCores, coreBundle, cores, gzipBytesMax, togetherGzipBytesMax } from '../src/bounds.ts'
@@ -44,6 +45,12 @@ describe('the cores in a browser', () => {
     const context = createContext({ TextEncoder, TextDecoder })
     new Script(code).runInContext(context)
     expect(JSON.parse(String(new Script(page).runInContext(context)))).toEqual([['them want-block'], 'wanted', 'hello'])
+  })
+
+  it('are held to the sizes that docs/cores.md tells', async () => {
+    const document = await readFile(new URL('../../../docs/cores.md', import.meta.url), 'utf8')
+    for (const core of cores) expect(document).toMatch(new RegExp(`^\\| .@shardswap/${core}. .* ${gzipBytesMax[core]} bytes \\|$`, 'm'))
+    expect(document).toContain(`held to ${togetherGzipBytesMax} bytes`)
   })
 
   it('fails where an import of Node’s creeps in', async () => {
