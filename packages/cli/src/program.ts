@@ -2,6 +2,7 @@ import { version } from '@shardswap/daemon'
 import { Command } from 'commander'
 import { registerAdd } from './commands/add.ts'
 import { registerAdmission } from './commands/admission.ts'
+import { registerBitswap } from './commands/bitswap.ts'
 import { registerBlock } from './commands/block.ts'
 import { registerConfig } from './commands/config.ts'
 import { registerDag } from './commands/dag.ts'
@@ -11,6 +12,7 @@ import { registerGet } from './commands/get.ts'
 import { registerLedger } from './commands/ledger.ts'
 import { registerNode } from './commands/node.ts'
 import { registerPeers } from './commands/peers.ts'
+import { registerPing } from './commands/ping.ts'
 import { registerRead } from './commands/read.ts'
 import { registerRefs } from './commands/refs.ts'
 import { registerRegister } from './commands/register.ts'
@@ -48,6 +50,8 @@ export function createProgram(shell: Shell): Command {
   registerDag(program, shell)
   registerRefs(program, shell)
   registerSwarm(program, shell)
+  registerBitswap(program, shell)
+  registerPing(program, shell)
   registerPeers(program, shell)
   registerReport(program, shell)
   registerLedger(program, shell)

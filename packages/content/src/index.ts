@@ -13,7 +13,7 @@ export { dagStat, type DagSize, type DagSizes, type DagStatOptions } from './dag
 export * from './disk.ts'
 export * as contentLimits from './limits.ts'
 export { cat } from './read/cat.ts'
-export { ls, tree, type TreeOptions } from './read/directory.ts'
+export { type ListOptions, ls, tree, type TreeOptions } from './read/directory.ts'
 export { resolve } from './read/resolve.ts'
 export type * from './types.ts'
 export { add } from './write/add.ts'

@@ -54,5 +54,8 @@ export const pinLanesMax = 32
 
 /** The longest name of a pin, in bytes: Kubo's. */
 export const pinNameBytesMax = 255
+/** From one ping to the next: Kubo's. */
+export const pingIntervalMs = 1_000
+
 /** The longest node that our client takes from `dag get`: each byte of the largest block as six of JSON, and some room. */
 export const nodeTextBytesMax = 32 * 1024 * 1024

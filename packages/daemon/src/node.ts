@@ -14,6 +14,7 @@ import type {
   PeerScore
 } from '@shardswap/peer'
 import type { NodeDag } from './api/dag.ts'
+import type { NodeBitswap, NodeSwarm } from './api/network.ts'
 import type { RepoStat, ServeMode, VerifyResult } from '@shardswap/repo'
 import type { NodeConfig } from './api/config.ts'
 
@@ -89,6 +90,12 @@ export interface NodeGetOptions extends FetchOptions {
   readonly onSize?: (bytes: bigint) => void
   /** What could not be done and does no harm. */
   readonly onWarning?: (path: string, error: Error) => void
+}
+
+/** How a directory is listed. */
+export interface NodeListOptions extends FetchOptions {
+  /** Names and CIDs alone: no entry is fetched. */
+  readonly namesOnly?: boolean
 }
 
 /** How peers stand with this node. */
@@ -184,7 +191,7 @@ export interface SwapNode {
   /** Bytes of a file. */
   cat(path: string, options?: NodeReadOptions): AsyncIterable<Uint8Array>
   /** The entries of a directory. Errors: NotFoundError, InvalidCidError. */
-  ls(path: string, options?: FetchOptions): AsyncIterable<DirectoryEntry>
+  ls(path: string, options?: NodeListOptions): AsyncIterable<DirectoryEntry>
   /** Writes a file or a whole directory to disk, below or at `target` and nowhere else. */
   get(path: string, target: string, options?: NodeGetOptions): Promise<WriteTreeResult>
   /** Stores one block under the CID that its bytes give. */
@@ -228,6 +235,10 @@ export interface SwapNode {
   delegate(to: string, options?: NodeDelegateOptions): Promise<string>
   /** Makes requests under the client key that gave this delegation; undefined: under the node's identity. Errors: InvalidParametersError. */
   useDelegation(delegation: string | undefined, options?: AbortOptions): Promise<OwnRegistration>
+  /** Connections beyond `swarmPeers` and `swarmConnect`. */
+  readonly swarm: NodeSwarm
+  /** What is exchanged with whom, in the terms of Kubo. */
+  readonly bitswap: NodeBitswap
   /** Single nodes, paths, links and sizes of DAGs. */
   readonly dag: NodeDag
   /** How much the repo holds. */

@@ -2,6 +2,7 @@ import { noise } from '@chainsafe/libp2p-noise'
 import { yamux } from '@chainsafe/libp2p-yamux'
 import { identify } from '@libp2p/identify'
 import type { Libp2p } from '@libp2p/interface'
+import { ping } from '@libp2p/ping'
 import { createLibp2p } from 'libp2p'
 import { readBufferBytesMax } from './network/frame-reader.ts'
 import { gatheringTcp } from './network/gathering-tcp.ts'
@@ -14,7 +15,7 @@ const inboundConnectionsPerSMax = 200
 /** Connections being set up at once; the rest are refused. */
 const pendingConnectionsMax = 200
 
-/** A libp2p node as this peer needs it: TCP, Noise, Yamux and identify, not started. */
+/** A libp2p node as this peer needs it: TCP, Noise, Yamux, identify and ping, not started. */
 export async function createNode(init: PeerInit): Promise<Libp2p> {
   return await createLibp2p({
     start: false,
@@ -29,7 +30,7 @@ export async function createNode(init: PeerInit): Promise<Libp2p> {
     transports: [gatheringTcp()],
     connectionEncrypters: [noise({ crypto: noiseCrypto })],
     streamMuxers: [yamux({ streamOptions: { maxReadBufferLength: readBufferBytesMax, maxStreamWindowSize: streamWindowBytesMax } })],
-    services: { identify: identify() },
+    services: { identify: identify(), ping: ping() },
     connectionManager: {
       inboundConnectionThreshold: inboundConnectionsPerSMax,
       maxIncomingPendingConnections: pendingConnectionsMax

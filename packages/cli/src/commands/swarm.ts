@@ -7,6 +7,7 @@ import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
 import { parseMultiaddr } from '@shardswap/daemon'
 import type { Shell } from '../shell.ts'
+import { registerSwarmMore } from './swarm-more.ts'
 
 async function peers(context: Context, verbose: boolean): Promise<void> {
   const { signal, out, options } = context
@@ -41,6 +42,7 @@ export function registerSwarm(program: Command, shell: Shell): void {
     ['shardswap swarm peers', 'who is connected'],
     ['shardswap swarm connect /ip4/192.0.2.1/tcp/4001/p2p/12D3…', 'connect to a peer']
   ])
+  registerSwarmMore(swarm, shell)
   const peersCommand = swarm
     .command('peers')
     .description('Print the peers that the daemon is connected to')

@@ -16,6 +16,11 @@ export interface TreeOptions extends ReadOptions {
   readonly contents?: boolean
 }
 
+export interface ListOptions extends ReadOptions {
+  /** Names and CIDs alone: no entry is fetched, and those that are not raw are of type `other` and size 0. */
+  readonly namesOnly?: boolean
+}
+
 /** Where a block stands in a tree: an entry with a name, or a part of a sharded directory. */
 type Spot =
   | { readonly kind: 'entry'; readonly name: string; readonly path: string; readonly level: number; readonly dagBytes: number }
@@ -30,7 +35,7 @@ type Opened = Resolved | undefined
  * entry that describes it. Blocks are asked for ahead.
  * Errors: those of resolve, of malformed directories, of the source.
  */
-export async function* ls(source: BlockSource, text: string, options: ReadOptions = {}): AsyncGenerator<DirectoryEntry, void, undefined> {
+export async function* ls(source: BlockSource, text: string, options: ListOptions = {}): AsyncGenerator<DirectoryEntry, void, undefined> {
   const root = await resolvePath(source, text, options)
   if (root.type !== 'directory') {
     yield entryOf(root)
@@ -91,12 +96,12 @@ function walk(
   source: BlockSource,
   root: Resolved,
   levels: number,
-  options: TreeOptions
+  options: TreeOptions & ListOptions
 ): AsyncGenerator<Read<Spot, Opened>, void, undefined> {
   return readAhead<Spot, Opened>({
     source,
     roots: [{ cid: root.cid, span: 0, context: { kind: 'entry', name: root.name, path: '', level: 0, dagBytes: 0 }, bytes: root.bytes }],
-    open: (planned, bytes) => open(planned, bytes, { levels, contents: options.contents === true }),
+    open: (planned, bytes) => open(planned, bytes, { levels, contents: options.contents === true, namesOnly: options.namesOnly === true }),
     signal: options.signal,
     readAheadBytesMax: options.readAheadBytesMax,
     dagDepthMax: options.dagDepthMax
@@ -106,6 +111,7 @@ function walk(
 interface Reach {
   readonly levels: number
   readonly contents: boolean
+  readonly namesOnly: boolean
 }
 
 function open(planned: Planned<Spot>, bytes: Uint8Array, reach: Reach): { value: Opened; children: Planned<Spot>[] } {
@@ -151,7 +157,7 @@ function childrenOf(node: UnixFSNode, parent: Spot, reach: Reach): Planned<Spot>
 function named(link: NameLink, name: string, parent: Spot, reach: Reach): Planned<Spot> {
   const path = parent.level === 0 ? name : `${parent.path}/${name}`
   const isRaw = link.cid.code === raw.code
-  const fetched = isRaw ? reach.contents : isUnixFSCodec(link.cid)
+  const fetched = !reach.namesOnly && (isRaw ? reach.contents : isUnixFSCodec(link.cid))
   const context: Spot = { kind: 'entry', name, path, level: parent.level + 1, dagBytes: link.dagBytes }
   // The walk reads this one block, whatever is below it. It is no larger than all of them.
   const span = isRaw || link.dagBytes <= limits.leafBytesMax ? link.dagBytes : limits.assumedInnerBytes

@@ -1,6 +1,15 @@
 /** Connections and the exchange, asked of a daemon. */
 import type { AbortOptions, CID } from '@shardswap/interface'
-import type { BitswapLedger, BitswapStat, Disconnected, KnownAddresses, NodeBitswap, NodeSwarm, PingOptions, PingStep } from '../api/network.ts'
+import type {
+  BitswapLedger,
+  BitswapStat,
+  Disconnected,
+  KnownAddresses,
+  NodeBitswap,
+  NodeSwarm,
+  PingOptions,
+  PingStep
+} from '../api/network.ts'
 import {
   addressesOf,
   type AddressesShape,

@@ -28,6 +28,7 @@ import type {
   NodeGetOptions,
   NodeId,
   NodeLedgers,
+  NodeListOptions,
   NodeReadOptions,
   NodeRegisterOptions,
   NodeScores,
@@ -67,6 +68,7 @@ import { unpackTree } from '../tar.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
 import { RemoteConfig } from './config.ts'
 import { RemoteDag } from './dag.ts'
+import { RemoteBitswap, RemoteSwarm } from './network.ts'
 import { DaemonCalls, fetchParams } from './daemon-calls.ts'
 import { body, call, type Params } from './http.ts'
 import { uploadFields, uploadOf, uploadSources } from './multipart.ts'
@@ -75,6 +77,8 @@ import { uploadFields, uploadOf, uploadSources } from './multipart.ts'
 export class RemoteNode implements SwapNode {
   readonly config: NodeConfig
   readonly dag: RemoteDag
+  readonly swarm: RemoteSwarm
+  readonly bitswap: RemoteBitswap
   readonly #daemon: HostPort
   readonly #calls: DaemonCalls
 
@@ -83,6 +87,8 @@ export class RemoteNode implements SwapNode {
     this.config = new RemoteConfig(daemon)
     this.#calls = new DaemonCalls(daemon)
     this.dag = new RemoteDag(this.#calls)
+    this.swarm = new RemoteSwarm(this.#calls)
+    this.bitswap = new RemoteBitswap(this.#calls)
   }
 
   async version(options: AbortOptions = {}): Promise<NodeVersion> {
@@ -107,8 +113,9 @@ export class RemoteNode implements SwapNode {
     yield* body(response, { signal })
   }
 
-  async *ls(path: string, options: FetchOptions = {}): AsyncGenerator<DirectoryEntry> {
-    const params = { arg: path, stream: true, ...fetchParams(options) }
+  async *ls(path: string, options: NodeListOptions = {}): AsyncGenerator<DirectoryEntry> {
+    const names = options.namesOnly === true ? { size: false, 'resolve-type': false } : {}
+    const params = { arg: path, stream: true, ...names, ...fetchParams(options) }
     for await (const line of this.#calls.lines<ListShape>('ls', params, options)) {
       for (const object of line.Objects) yield* object.Links.map(linkOf)
     }

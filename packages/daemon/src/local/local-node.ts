@@ -55,6 +55,7 @@ import type {
   NodeGetOptions,
   NodeId,
   NodeLedgers,
+  NodeListOptions,
   NodeReadOptions,
   NodeRegisterOptions,
   NodeScores,
@@ -68,7 +69,9 @@ import { privateKeyOf } from '../keys.ts'
 import { scoredPeersMax } from '../limits.ts'
 import { agentVersion, version } from '../version.ts'
 import { checkBlockSize, cidForBlock, removeBlocks } from './blocks.ts'
+import { LocalBitswap } from './bitswap.ts'
 import { LocalDag } from './dag.ts'
+import { LocalSwarm } from './swarm.ts'
 import { publicKeyText } from './identity.ts'
 import { nodeLedgers } from './ledgers.ts'
 import { admissionSettings, nodeAdmission, registerOptions } from './registration.ts'
@@ -94,6 +97,8 @@ export class LocalNode implements SwapNode {
   readonly repo: Repo
   readonly config: NodeConfig
   readonly dag: LocalDag
+  readonly swarm: LocalSwarm
+  readonly bitswap: LocalBitswap
   readonly #online: boolean
   readonly #listen: readonly string[]
   readonly #onWarning: (message: string) => void
@@ -109,6 +114,11 @@ export class LocalNode implements SwapNode {
     this.#onWarning = init.onWarning ?? (() => undefined)
     this.#limits = init.limits ?? {}
     this.#offline = offlineSource(init.repo)
+    this.bitswap = new LocalBitswap(async () => await this.peer())
+    this.swarm = new LocalSwarm({
+      peer: async () => await this.peer(),
+      connect: async (address, options) => await this.swarmConnect(address, options)
+    })
     this.dag = new LocalDag({
       repo: init.repo,
       reading: (options, use) => this.#reading(options, use),
@@ -172,7 +182,7 @@ export class LocalNode implements SwapNode {
     yield* this.#reading(options, sized)
   }
 
-  async *ls(path: string, options: FetchOptions = {}): AsyncGenerator<DirectoryEntry> {
+  async *ls(path: string, options: NodeListOptions = {}): AsyncGenerator<DirectoryEntry> {
     yield* this.#reading(options, (source) => ls(source, path, options))
   }
 

@@ -33,7 +33,9 @@ export class LocalSwarm implements NodeSwarm {
   async addresses(): Promise<readonly KnownAddresses[]> {
     const { libp2p, peerId } = await this.#init.peer()
     const others = (await libp2p.peerStore.all()).filter(({ id }) => !id.equals(peerId))
-    const known = new Map(others.map(({ id, addresses }) => [id.toString(), new Set(addresses.map(({ multiaddr }) => bare(multiaddr.toString())))]))
+    const known = new Map(
+      others.map(({ id, addresses }) => [id.toString(), new Set(addresses.map(({ multiaddr }) => bare(multiaddr.toString())))])
+    )
     // Who has dialled us and told nothing yet stands in no store.
     for (const { remotePeer, remoteAddr } of libp2p.getConnections()) {
       const addresses = known.get(remotePeer.toString()) ?? new Set()

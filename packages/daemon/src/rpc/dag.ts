@@ -47,6 +47,12 @@ async function resolve(call: Call): Promise<Reply> {
   return { kind: 'json', value: placeShape(await call.node.dag.resolve(call.query.arg(), fetchOptions(call))) }
 }
 
+/** `resolve`: Kubo's command for names, of which this node knows paths alone. */
+async function resolveName(call: Call): Promise<Reply> {
+  const { cid, rest } = await call.node.dag.resolve(call.query.arg(), fetchOptions(call))
+  return { kind: 'json', value: { Path: `/ipfs/${cid.toString()}${rest}` } }
+}
+
 async function* statAll(call: Call, onProgress?: (sizes: DagSizes) => void): AsyncGenerator<object> {
   const sizes = await call.node.dag.stat(call.query.args(), { ...fetchOptions(call), onProgress })
   yield dagSizesShape(sizes)
@@ -63,6 +69,7 @@ export const dagHandlers: Handlers = {
   'dag/get': (call) => ({ kind: 'bytes', bytes: getOne(call), contentType: 'text/plain' }),
   'dag/put': (call) => ({ kind: 'lines', lines: putAll(call) }),
   'dag/resolve': resolve,
+  resolve: resolveName,
   'dag/stat': stat,
   'dag/import': (call) => ({ kind: 'lines', lines: importAll(call) }),
   'dag/export': (call) => {

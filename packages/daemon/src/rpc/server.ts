@@ -8,8 +8,10 @@ import { ListenError, reasonFor } from '../errors.ts'
 import { lingerMs, rpcConnectionsMax, rpcHeaderBytesMax } from '../limits.ts'
 import type { LocalNode } from '../local/local-node.ts'
 import { addHandlers } from './add.ts'
+import { bitswapHandlers } from './bitswap.ts'
 import { blockHandlers } from './block.ts'
 import type { Handlers } from './call.ts'
+import { commandHandlers, missingText } from './commands.ts'
 import { configHandlers } from './config.ts'
 import { dagHandlers } from './dag.ts'
 import { refusal } from './guard.ts'
@@ -27,7 +29,9 @@ import { swarmHandlers } from './swarm.ts'
 
 const handlers: Handlers = {
   ...addHandlers,
+  ...bitswapHandlers,
   ...blockHandlers,
+  ...commandHandlers(() => Object.keys(handlers)),
   ...configHandlers,
   ...dagHandlers,
   ...nodeHandlers,
@@ -110,7 +114,7 @@ export class RpcServer {
     const name = url.pathname.startsWith(prefix) ? url.pathname.slice(prefix.length).replace(/\/$/, '') : undefined
     const handler = name !== undefined && Object.hasOwn(handlers, name) ? handlers[name] : undefined
     if (handler === undefined) {
-      fail(request, response, new UnknownCallError(`no call at ${url.pathname}: this node serves ${Object.keys(handlers).join(', ')}`), 404)
+      fail(request, response, new UnknownCallError(missingText(url.pathname, name, Object.keys(handlers))), 404)
       return
     }
     if (request.method !== 'POST') {

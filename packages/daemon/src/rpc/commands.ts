@@ -1,0 +1,55 @@
+/** `commands`: what this node serves; and what is said of calls that it does not. */
+import type { Handlers } from './call.ts'
+import { kuboCommands } from './kubo-commands.ts'
+import { commonOptions, optionsOf } from './options.ts'
+
+interface CommandShape {
+  readonly Name: string
+  readonly Subcommands: CommandShape[]
+  readonly Options: readonly { readonly Names: readonly string[] }[]
+}
+
+/** The calls as a tree of words, in Kubo's shape. */
+function commandTree(names: readonly string[], withOptions: boolean): CommandShape {
+  const root: CommandShape = { Name: 'shardswap', Subcommands: [], Options: commonOptions.map((name) => ({ Names: [name] })) }
+  for (const name of names.toSorted()) {
+    let here = root
+    const words = name.split('/')
+    for (const [at, word] of words.entries()) {
+      let below = here.Subcommands.find((command) => command.Name === word)
+      if (below === undefined) {
+        const options = withOptions ? optionsOf(words.slice(0, at + 1).join('/')) : []
+        below = { Name: word, Subcommands: [], Options: options.map((each) => ({ Names: each })) }
+        here.Subcommands.push(below)
+      }
+      here = below
+    }
+  }
+  return root
+}
+
+/** `served` is asked when a call comes, for the table holds this handler too. */
+export function commandHandlers(served: () => readonly string[]): Handlers {
+  return {
+    commands: ({ query }) => ({ kind: 'json', value: commandTree(served(), query.flag('flags') ?? true) })
+  }
+}
+
+/** What to use in place of some of Kubo's calls. */
+const instead: readonly (readonly [prefix: string, words: string])[] = [
+  ['dht', 'use routing/findprovs and its like'],
+  ['files', 'there is no mutable file system: use add, and keep the CID'],
+  ['key', 'a node has one identity, the file "identity.key" of its repo'],
+  ['name', 'IPNS is not served'],
+  ['object', 'use dag/get, dag/put and block/get'],
+  ['pubsub', 'it is no part of exchanging blocks']
+]
+
+/** Why there is nothing at a path; `name` is what stands behind `/api/v0/`, where that is how it begins. */
+export function missingText(path: string, name: string | undefined, served: readonly string[]): string {
+  if (name === undefined || !kuboCommands.has(name)) return `no call at ${path}: this node serves ${served.join(', ')}`
+  const below = served.filter((each) => each.startsWith(`${name}/`))
+  if (below.length > 0) return `"${name}" alone is no call: there are ${below.join(', ')}`
+  const hint = instead.find(([prefix]) => name === prefix || name.startsWith(`${prefix}/`))?.[1]
+  return `"${name}" is a command of Kubo that this node does not have${hint === undefined ? '' : `: ${hint}`}. "commands" lists those that it has`
+}
