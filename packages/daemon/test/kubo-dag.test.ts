@@ -94,21 +94,22 @@ test('a DAG in several codecs is archived, listed by its links and measured', as
   expect(await bytesOf(target.cat(file))).toEqual(Buffer.from(content))
 })
 
+async function namesIn(archive: Readable): Promise<string[]> {
+  const all: string[] = []
+  for await (const entry of archive.pipe(extract())) {
+    all.push(entry.header.name)
+    entry.resume()
+  }
+  return all
+}
+
 test('get gives an archive, one that is compressed, or a file that is', async () => {
   const content = someBytes(300_000)
   const root = (await client.add({ path: 'd/data.bin', content }, { wrapWithDirectory: true })).cid.toString()
-  const names = async (archive: Readable): Promise<string[]> => {
-    const all: string[] = []
-    for await (const entry of archive.pipe(extract())) {
-      all.push(entry.header.name)
-      entry.resume()
-    }
-    return all
-  }
   const there = [root, `${root}/d`, `${root}/d/data.bin`]
-  expect(await names(Readable.from(client.get(root, { archive: true })))).toEqual(there)
+  expect(await namesIn(Readable.from(client.get(root, { archive: true })))).toEqual(there)
   const zipped = client.get(root, { archive: true, compress: true, compressionLevel: 9 })
-  expect(await names(Readable.from(zipped).pipe(createGunzip()))).toEqual(there)
+  expect(await namesIn(Readable.from(zipped).pipe(createGunzip()))).toEqual(there)
   const file = Readable.from(client.get(`${root}/d/data.bin`, { compress: true })).pipe(createGunzip())
   expect(Buffer.concat((await file.toArray()) as Buffer[])).toEqual(Buffer.from(content))
   await expect(bytesOf(client.get(root, { compress: true }))).rejects.toThrow(/only an archive/)
