@@ -20,6 +20,11 @@ export type AssembleNode<H extends Host> = Pick<PeerParts<H>, 'libp2p' | 'ownNod
  * Errors: InvalidParametersError for limits that cannot work, or a map from score to share that there is not.
  */
 export async function assemble<H extends Host>(init: ExchangeInit, node: AssembleNode<H>): Promise<ShardswapPeer<H>> {
+  return new ShardswapPeer(init, await partsFor(init, node))
+}
+
+/** What the exchange is made of. Errors: as `assemble`. */
+export async function partsFor<H extends Host>(init: ExchangeInit, node: AssembleNode<H>): Promise<PeerParts<H>> {
   const limits = checkedLimits(init)
   const log = (init.logger ?? defaultLogger()).forComponent('shardswap:peer')
   const records = await PeerRecords.open({
@@ -44,7 +49,7 @@ export async function assemble<H extends Host>(init: ExchangeInit, node: Assembl
     nowMs,
     onWarning: init.onWarning
   })
-  return new ShardswapPeer(init, { ...node, blockstore: init.blockstore ?? new MemoryStore(), records, admission, limits, log })
+  return { ...node, blockstore: init.blockstore ?? new MemoryStore(), records, admission, limits, log }
 }
 
 /** The limits of the exchange. Errors: InvalidParametersError, as `assemble`, before anything is opened. */

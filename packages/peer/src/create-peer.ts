@@ -1,16 +1,23 @@
 import { generateKeyPair } from '@libp2p/crypto/keys'
-import type { Libp2p, PrivateKey } from '@libp2p/interface'
+import type { Libp2p, Logger, PrivateKey, Startable } from '@libp2p/interface'
+import { defaultLogger } from '@libp2p/logger'
 import { InvalidParametersError } from '@shardswap/interface'
-import { assemble, checkedLimits } from './assemble.ts'
+import { MemoryDatastore } from 'datastore-core'
+import { checkedLimits, partsFor } from './assemble.ts'
+import { nowMs } from './clock.ts'
 import { createNode } from './libp2p-node.ts'
-import type { ShardswapPeer } from './peer.ts'
+import { type PeerParts, ShardswapPeer } from './peer.ts'
+import { DelegatedRouter } from './routing/delegated.ts'
+import { type RoutingModules, routingModules } from './routing/modules.ts'
+import { dialledPeers, NodeRouting } from './routing/node-routing.ts'
+import type { Router } from './routing/types.ts'
 import type { Peer, PeerInit } from './types.ts'
 
 /**
  * A peer that fetches and serves blocks over Bitswap, started unless `start` is
  * false. What it knew of others comes back from the datastore, which must be open.
- * Errors: InvalidParametersError for limits that cannot work, a map from score to share that there is not, or a private key that is
- * not the given node's; what libp2p says where an address cannot be listened on.
+ * Errors: InvalidParametersError for limits that cannot work, a map from score to share that there is not, a private key that is
+ * not the given node's, or addresses that name no peer; SwarmKeyError; what libp2p says where an address cannot be listened on.
  */
 export async function createPeer(init: PeerInit = {}): Promise<Peer> {
   const peer = await newPeer(init)
@@ -18,12 +25,64 @@ export async function createPeer(init: PeerInit = {}): Promise<Peer> {
   return peer
 }
 
+/** An exchange with the libp2p node that it runs on, and routing beside it. */
+class NodePeer extends ShardswapPeer<Libp2p> implements Peer {
+  readonly routing: NodeRouting
+
+  constructor(init: PeerInit, parts: PeerParts<Libp2p>, routing: NodeRouting) {
+    super(init, parts)
+    this.routing = routing
+  }
+
+  override async start(): Promise<void> {
+    await super.start()
+    this.routing.start()
+  }
+
+  override async stop(): Promise<void> {
+    await this.routing.stop()
+    await super.stop()
+  }
+}
+
 /** As `createPeer`, not started. */
-export async function newPeer(init: PeerInit): Promise<ShardswapPeer<Libp2p>> {
+export async function newPeer(init: PeerInit): Promise<NodePeer> {
   checkedLimits(init)
+  const peers = dialledPeers(init)
   const privateKey = await keyOf(init)
-  const ownNode = init.libp2p === undefined ? await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }) : undefined
-  return await assemble(init, { libp2p: init.libp2p ?? (ownNode as Libp2p), ownNode, privateKey, newPeer })
+  const log = (init.logger ?? defaultLogger()).forComponent('shardswap:routing')
+  const modules = await routingModules(init, log, nowMs)
+  const ownNode =
+    init.libp2p === undefined ? await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }, modules) : undefined
+  const libp2p = init.libp2p ?? (ownNode as Libp2p)
+  const { routers, forget } = routersOf(init, libp2p, modules, log)
+  const { provide, datastore = new MemoryDatastore() } = init
+  const { localNetwork } = modules
+  const routing = new NodeRouting({ host: libp2p, routers, peers, provide, forget, localNetwork, datastore, nowMs, log })
+  const lookups = routers.length === 0 ? {} : { routing }
+  const parts = await partsFor({ ...init, ...lookups }, { libp2p, ownNode: ownNode as Startable | undefined, privateKey, newPeer })
+  return new NodePeer({ ...init, ...lookups }, parts, routing)
+}
+
+/** The routers of a peer, and what tells them that something is gone. */
+function routersOf(
+  init: PeerInit,
+  libp2p: Libp2p,
+  modules: RoutingModules,
+  log: Logger
+): { readonly routers: readonly Router[]; readonly forget: (cid: Parameters<NodeRouting['announce']>[0]) => Promise<void> } {
+  const { routing, delegatedRouters = [] } = init
+  const dht = init.libp2p === undefined ? modules.dhtOf(libp2p) : undefined
+  const given: readonly Router[] =
+    routing === undefined ? [] : [{ name: 'given', findProviders: (cid, options) => routing.findProviders(cid, options) }]
+  const delegated = delegatedRouters.map((url) => {
+    if (!URL.canParse(url)) throw new InvalidParametersError(`delegatedRouters: ${url} is no URL`)
+    return new DelegatedRouter(url, log)
+  })
+  return {
+    routers: [...given, ...(dht === undefined ? [] : [dht]), ...delegated],
+    forget: async (cid) => await dht?.forget(cid)
+  }
 }
 
 /** The key of our identity: the caller's, or a new one for a node that we make. */

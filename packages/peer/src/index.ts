@@ -57,4 +57,6 @@ export {
   type ShareMap,
   sumReceipts
 } from '@shardswap/reliability'
+export { parseSwarmKey } from './routing/swarm-key.ts'
+export type { NodeRoutingInit, PeerRouting, ProvideInit, RoutedProvider, Router, RoutingInit, RoutingStat } from './routing/types.ts'
 export * from './types.ts'

@@ -8,6 +8,7 @@ import { readBufferBytesMax } from './network/frame-reader.ts'
 import { gatheringTcp } from './network/gathering-tcp.ts'
 import { noiseCrypto } from './network/noise-crypto.ts'
 import { streamWindowBytesMax } from './network/open-window.ts'
+import type { RoutingModules } from './routing/modules.ts'
 import type { PeerInit } from './types.ts'
 
 /** Connections accepted a second from one host; peers of a local cluster all come from 127.0.0.1. */
@@ -15,8 +16,10 @@ const inboundConnectionsPerSMax = 200
 /** Connections being set up at once; the rest are refused. */
 const pendingConnectionsMax = 200
 
-/** A libp2p node as this peer needs it: TCP, Noise, Yamux, identify and ping, not started. */
-export async function createNode(init: PeerInit): Promise<Libp2p> {
+/** A libp2p node as this peer needs it: TCP, Noise, Yamux, identify, ping, and what routing adds; not started. */
+export async function createNode(init: PeerInit, routing: Partial<RoutingModules> = {}): Promise<Libp2p> {
+  const { services, connectionProtector, announceFilter, discovery } = routing
+  const filter = init.announceNothing === true ? () => [] : announceFilter
   return await createLibp2p({
     start: false,
     ...(init.privateKey === undefined ? {} : { privateKey: init.privateKey }),
@@ -25,12 +28,14 @@ export async function createNode(init: PeerInit): Promise<Libp2p> {
     addresses: {
       listen: [...(init.listen ?? ['/ip4/127.0.0.1/tcp/0'])],
       ...(init.announce === undefined ? {} : { announce: [...init.announce] }),
-      ...(init.announceNothing === true ? { announceFilter: () => [] } : {})
+      ...(filter === undefined ? {} : { announceFilter: filter })
     },
+    ...(connectionProtector === undefined ? {} : { connectionProtector }),
+    ...(discovery === undefined ? {} : { peerDiscovery: [discovery] }),
     transports: [gatheringTcp()],
     connectionEncrypters: [noise({ crypto: noiseCrypto })],
     streamMuxers: [yamux({ streamOptions: { maxReadBufferLength: readBufferBytesMax, maxStreamWindowSize: streamWindowBytesMax } })],
-    services: { identify: identify(), ping: ping() },
+    services: { identify: identify(), ping: ping(), ...services },
     connectionManager: {
       inboundConnectionThreshold: inboundConnectionsPerSMax,
       maxIncomingPendingConnections: pendingConnectionsMax

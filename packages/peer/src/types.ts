@@ -10,6 +10,7 @@ import type { AdmissionSettings, Registering } from './admission/types.ts'
 import type { FetchProgress } from './fetch/progress.ts'
 import type { PeerLimits } from './limits.ts'
 import type { AccountReceipt, AccountReport, ReceiptsOptions } from './reliability/account-book.ts'
+import type { NodeRoutingInit, PeerRouting } from './routing/types.ts'
 import type { OwnScore, OwnScoreOptions } from './reliability/types.ts'
 
 /** A peer that routing names as having a block, with the addresses that it knows. */
@@ -58,7 +59,7 @@ export interface ExchangeInit {
 }
 
 /** A peer, with the libp2p node that it is to have. */
-export interface PeerInit extends ExchangeInit {
+export interface PeerInit extends ExchangeInit, NodeRoutingInit {
   /** A node of the caller's, started or not; it needs identify. Without it one is made: TCP, Noise, Yamux, identify. */
   readonly libp2p?: Libp2p
   /**
@@ -276,4 +277,6 @@ export interface Exchange extends BlockSource, Registering {
 /** An exchange with the node that it runs on: what `createPeer` gives. */
 export interface Peer extends Exchange {
   readonly libp2p: Libp2p
+  /** Where providers and peers are looked up, and what is here is announced. */
+  readonly routing: PeerRouting
 }

@@ -3,7 +3,7 @@ import type { Logger } from '@libp2p/interface'
 import type { PeerLimits } from '../limits.ts'
 import type { Host } from '../network/host.ts'
 import type { Provider, Routing } from '../types.ts'
-import { onAbort } from './abort.ts'
+import { untilAborted } from '../routing/together.ts'
 import { type FetchProgress, progressEvent } from './progress.ts'
 
 /** Searches that run at once; more are dropped, for each session asks again later. */
@@ -90,25 +90,5 @@ export class Search {
     } catch (error) {
       this.#log('provider %p cannot be reached - %e', provider.id, error)
     }
-  }
-}
-
-/** What a source gives until the signal fires; then throws its reason, whether the source hears of it or not. */
-async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const iterator = source[Symbol.asyncIterator]()
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const offAbort = onAbort(signal, () => reject(signal.reason))
-  try {
-    for (;;) {
-      signal.throwIfAborted()
-      const result = await Promise.race([iterator.next(), aborted])
-      if (result.done === true) return
-      yield result.value
-    }
-  } finally {
-    offAbort()
-    // It is told, and not waited for: a generator that is stuck would never say that it has ended.
-    const ended = Promise.resolve(iterator.return?.())
-    ended.catch(() => undefined)
   }
 }
