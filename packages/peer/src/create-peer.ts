@@ -1,5 +1,5 @@
 import { generateKeyPair } from '@libp2p/crypto/keys'
-import type { Libp2p, Logger, PrivateKey, Startable } from '@libp2p/interface'
+import type { Libp2p, Logger, PrivateKey } from '@libp2p/interface'
 import { defaultLogger } from '@libp2p/logger'
 import { InvalidParametersError } from '@shardswap/interface'
 import { MemoryDatastore } from 'datastore-core'
@@ -52,15 +52,15 @@ export async function newPeer(init: PeerInit): Promise<NodePeer> {
   const privateKey = await keyOf(init)
   const log = (init.logger ?? defaultLogger()).forComponent('shardswap:routing')
   const modules = await routingModules(init, log, nowMs)
-  const ownNode =
-    init.libp2p === undefined ? await createNode({ ...init, ...(privateKey === undefined ? {} : { privateKey }) }, modules) : undefined
-  const libp2p = init.libp2p ?? (ownNode as Libp2p)
+  const withKey = privateKey === undefined ? init : { ...init, privateKey }
+  const libp2p = init.libp2p ?? (await createNode(withKey, modules))
+  const ownNode = init.libp2p === undefined ? libp2p : undefined
   const { routers, forget } = routersOf(init, libp2p, modules, log)
   const { provide, datastore = new MemoryDatastore() } = init
   const { localNetwork } = modules
-  const routing = new NodeRouting({ host: libp2p, routers, peers, provide, forget, localNetwork, datastore, nowMs, log })
+  const routing = new NodeRouting({ host: libp2p, routers, peers, provide, forget, localNetwork, datastore, wallMs: Date.now, log })
   const lookups = routers.length === 0 ? {} : { routing }
-  const parts = await partsFor({ ...init, ...lookups }, { libp2p, ownNode: ownNode as Startable | undefined, privateKey, newPeer })
+  const parts = await partsFor({ ...init, ...lookups }, { libp2p, ownNode, privateKey, newPeer })
   return new NodePeer({ ...init, ...lookups }, parts, routing)
 }
 

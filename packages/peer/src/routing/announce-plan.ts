@@ -44,6 +44,12 @@ export class AnnouncePlan {
     return this.#failed
   }
 
+  /** How long until the next round. One that seems further away than any is due now: the clock was set back. */
+  waitMs(nowMs: number): number {
+    const waitMs = this.#nextRoundAtMs - nowMs
+    return waitMs > this.#limits.everyMs ? 0 : Math.max(0, waitMs)
+  }
+
   /** Whether a CID is due that was announced at `lastMs`, or never. A time in the future is none: the clock was wrong then. */
   isDue(lastMs: number | undefined, nowMs: number): boolean {
     return lastMs === undefined || lastMs > nowMs || nowMs - lastMs >= this.#limits.everyMs

@@ -15,6 +15,7 @@ export interface AnnouncerParts {
   readonly tell: (cid: CID, signal: AbortSignal) => Promise<void>
   /** What is no longer here: routers that would tell it again by themselves need not. */
   readonly untell: (cid: CID) => Promise<void>
+  /** Milliseconds since 1970. */
   readonly nowMs: () => number
   readonly log: Logger
 }
@@ -77,12 +78,15 @@ export class Announcer {
     if (this.#ending.signal.aborted) return
     clearTimeout(this.#timer)
     const { plan, nowMs } = this.#parts
-    // Looked at again from time to time, so that a clock that was set is noticed.
-    const waitMs = Math.min(Math.max(plan.nextRoundAtMs - nowMs(), 0), timerMsMax)
-    this.#timer = setTimeout(() => {
-      if (nowMs() < plan.nextRoundAtMs && waitMs === timerMsMax) this.#schedule()
-      else this.#round = this.#runRound()
-    }, waitMs)
+    const waitMs = plan.waitMs(nowMs())
+    this.#timer = setTimeout(
+      () => {
+        // Looked at again from time to time, for the clock may be set meanwhile.
+        if (plan.waitMs(nowMs()) > 0) this.#schedule()
+        else this.#round = this.#runRound()
+      },
+      Math.min(waitMs, timerMsMax)
+    )
     this.#timer.unref()
   }
 

@@ -84,7 +84,7 @@ export class DelegatedRouter implements Router {
 }
 
 function peerIdOf(text: string): PeerId {
-  return /^(12D3|16U|Qm|1)/.test(text) ? peerIdFromString(text) : peerIdFromCID(Cid.parse(text) as Parameters<typeof peerIdFromCID>[0])
+  return /^(12D3|16U|Qm|1)/.test(text) ? peerIdFromString(text) : peerIdFromCID(Cid.parse<string, unknown, 0x72, 0x00 | 0x12, 1>(text))
 }
 
 function addressesOf(texts: readonly unknown[]): Multiaddr[] {
@@ -98,7 +98,7 @@ function addressesOf(texts: readonly unknown[]): Multiaddr[] {
   })
 }
 
-async function* recordsOf(response: Response, list: string): AsyncGenerator<unknown> {
+async function* recordsOf(response: Response, list: string): AsyncGenerator {
   if (response.status === 404 || response.body === null) return
   const body = bounded(response.body)
   if (response.headers.get('content-type')?.startsWith('application/x-ndjson') === true) {

@@ -19,7 +19,7 @@ export function dhtService({ mode, isPrivate }: DhtOptions): (components: object
     peerInfoMapper: isPrivate ? passthroughMapper : removePrivateAddressesMapper
   })
   // What libp2p gives to its services has ping among it once a service of that name is there; its types do not say so.
-  return (components) => make(components as Parameters<typeof make>[0]) as KadDHT
+  return (components) => make(components as Parameters<typeof make>[0])
 }
 
 /** Asks the DHT of a node, and tells it. */

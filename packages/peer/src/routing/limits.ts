@@ -37,7 +37,7 @@ export const mdnsPeersMax = 256
 export const mdnsRedialMs = 60_000
 
 /** How long the exchange of nonces with a peer on a private network may take. */
-export const nonceTimeoutMs = 5_000
+export const nonceTimeoutMs = 3_000
 
 /** How long after it was announced a CID is announced again: records in the DHT end after 48 h, and their keepers change. */
 export const announceEveryMs = 22 * 60 * 60 * 1000

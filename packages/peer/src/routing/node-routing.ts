@@ -30,7 +30,8 @@ export interface NodeRoutingParts {
   readonly forget: (cid: CID) => Promise<void>
   readonly localNetwork: LocalNetwork | undefined
   readonly datastore: Datastore
-  readonly nowMs: () => number
+  /** Milliseconds since 1970. */
+  readonly wallMs: () => number
   readonly log: Logger
 }
 
@@ -44,7 +45,7 @@ export class NodeRouting implements PeerRouting {
   readonly #announcer: Announcer | undefined
   #isStarted = false
 
-  constructor({ host, routers, peers, provide, forget, localNetwork, datastore, nowMs, log }: NodeRoutingParts) {
+  constructor({ host, routers, peers, provide, forget, localNetwork, datastore, wallMs, log }: NodeRoutingParts) {
     this.#host = host
     this.#routers = new Routers(routers, log)
     this.#peering = new Peering(host, peers.peering, log)
@@ -53,12 +54,12 @@ export class NodeRouting implements PeerRouting {
     if (provide === undefined || !this.#routers.takesAnnouncements) return
     const limits = { everyMs: provide.everyMs ?? announceEveryMs, roundEveryMs: announceRoundEveryMs, retryMs: announceRetryMs }
     this.#announcer = new Announcer({
-      plan: new AnnouncePlan(limits, nowMs()),
+      plan: new AnnouncePlan(limits, wallMs()),
       announced: new Announced(datastore),
       keys: provide.keys,
       tell: async (cid, signal) => await this.#routers.provide(cid, { signal }),
       untell: forget,
-      nowMs,
+      nowMs: wallMs,
       log
     })
   }

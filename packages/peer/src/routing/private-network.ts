@@ -11,6 +11,7 @@ const greeting = new TextEncoder().encode('\x13/multistream/1.0.0\n')
 /** The parts of libp2p's connections that their interface does not show. */
 interface ReadingConnection {
   onData(data: Bytes): void
+  onRemoteReset(): void
   readonly readBuffer: Bytes
 }
 
@@ -20,38 +21,47 @@ interface Bytes {
 }
 
 function isReading(connection: MultiaddrConnection | ReadingConnection): connection is MultiaddrConnection & ReadingConnection {
-  return 'onData' in connection && 'readBuffer' in connection
+  return 'onData' in connection && 'onRemoteReset' in connection && 'readBuffer' in connection
 }
 
 /**
  * Ends a connection whose other end does not begin as a peer with the same key
  * does. Without that it would stay until a time-out: deciphered with another
  * key the first byte is as likely as not the length of a message that never comes.
+ * A connection that ends before it began says so too: then it was the other end that noticed.
  */
 function checked<T extends MultiaddrConnection>(connection: T): T {
   if (!isReading(connection)) return connection
+  const where = connection.remoteAddr.toString()
   let seen = 0
   const take = connection.onData.bind(connection)
+  const abort = connection.abort.bind(connection)
+  const onRemoteReset = connection.onRemoteReset.bind(connection)
   const fits = (data: Bytes): boolean => {
     const next = data.subarray(0, Math.min(data.byteLength, greeting.byteLength - seen))
     const isRight = next.every((byte, at) => byte === greeting[seen + at])
     seen += next.byteLength
     return isRight
   }
-  const refuse = (): void => {
-    connection.abort(
-      new PrivateNetworkError(
-        `the peer at ${connection.remoteAddr.toString()} is not on this private network: its swarm.key is another one`
-      )
-    )
-  }
+  const refuse = (): void => abort(new PrivateNetworkError(`the peer at ${where} is not on this private network: it has another swarm.key`))
+  const unbegun = (cause?: Error): Error =>
+    new PrivateNetworkError(`the peer at ${where} ended the connection before it began: it may have another swarm.key, or none`, { cause })
   connection.onData = (data) => {
     if (seen < greeting.byteLength && !fits(data)) refuse()
     else take(data)
   }
+  connection.abort = (error) => abort(seen < greeting.byteLength && !isGivenUp(error) ? unbegun(error) : error)
+  connection.onRemoteReset = () => {
+    if (seen < greeting.byteLength) abort(unbegun())
+    else onRemoteReset()
+  }
   // It may have spoken before we could listen.
   if (connection.readBuffer.byteLength > 0 && !fits(connection.readBuffer)) refuse()
   return connection
+}
+
+function isGivenUp(error: Error): boolean {
+  return error.name === 'AbortError' || error.name === 'TimeoutError'
 }
 
 /** Lets only peers connect that have this `swarm.key`. Errors: SwarmKeyError. */

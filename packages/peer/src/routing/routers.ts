@@ -23,7 +23,7 @@ export class Routers {
 
   /** Whether there is one that can be told what is here. */
   get takesAnnouncements(): boolean {
-    return this.#routers.some(({ provide }) => provide !== undefined)
+    return this.#routers.some((router) => router.provide !== undefined)
   }
 
   stop(): void {
@@ -55,7 +55,7 @@ export class Routers {
 
   /** Tells all that take announcements; one that takes it is enough. Errors: NoRouterError, else the first router's own. */
   async provide(cid: CID, { signal }: AbortOptions = {}): Promise<void> {
-    const told = this.#routers.filter(({ provide }) => provide !== undefined)
+    const told = this.#routers.filter((router) => router.provide !== undefined)
     if (told.length === 0) throw new NoRouterError('there is no router that takes announcements: the DHT is off')
     const ends = [this.#ending.signal, ...(signal === undefined ? [] : [signal])]
     const results = await Promise.allSettled(told.map(async (router) => await router.provide?.(cid, { signal: AbortSignal.any(ends) })))

@@ -26,6 +26,7 @@ export interface NodeRoutingInit extends RoutingInit {
   readonly noAnnounce?: readonly string[]
 }
 
+/** What is announced, and how often. */
 export interface ProvideInit {
   /** Everything that is to be announced now: gone through at the start, and again when the first of it is due. */
   readonly keys: (options: AbortOptions) => AsyncIterable<CID>
@@ -42,6 +43,7 @@ export interface RouterOptions {
 export interface Router {
   /** For people and logs, e.g. `dht`. */
   readonly name: string
+  /** Those who have a block, as they are found. */
   findProviders?(cid: CID, options: RouterOptions): AsyncIterable<Provider>
   /** Undefined where this router knows nothing of the peer. */
   findPeer?(peer: PeerId, options: RouterOptions): Promise<Provider | undefined>
@@ -79,5 +81,6 @@ export interface PeerRouting extends Routing {
   provide(cid: CID, options?: AbortOptions): Promise<void>
   /** Tells routers in the background, if that is due and anything is announced at all. */
   announce(cid: CID): void
+  /** What routing holds and did, for metrics and tests. */
   stat(): RoutingStat
 }
