@@ -18,6 +18,7 @@ import { registerRefs } from './commands/refs.ts'
 import { registerRegister } from './commands/register.ts'
 import { registerRepo } from './commands/repo.ts'
 import { registerReport } from './commands/report.ts'
+import { registerStats } from './commands/stats.ts'
 import { registerSwarm } from './commands/swarm.ts'
 import { exitCodes } from './errors.ts'
 import { examples } from './examples.ts'
@@ -58,6 +59,7 @@ export function createProgram(shell: Shell): Command {
   registerAdmission(program, shell)
   registerRegister(program, shell)
   registerNode(program, shell)
+  registerStats(program, shell)
   return examples(program, [
     ['shardswap demo', 'see it work: four peers on this machine'],
     ['shardswap init', 'make a repo'],

@@ -2,6 +2,7 @@ import type { PeerLimits } from '@shardswap/peer'
 import type { Repo } from '@shardswap/repo'
 import { ListenError } from './errors.ts'
 import { LocalNode } from './local/local-node.ts'
+import type { DaemonMetrics } from './metrics/daemon-metrics.ts'
 import { RpcServer } from './rpc/server.ts'
 
 /** What a daemon is made of. */
@@ -39,11 +40,15 @@ export async function startDaemon(init: DaemonInit): Promise<Daemon> {
   const { repo } = init
   const listen = init.listen ?? repo.config.addresses.swarm
   const asked = Promise.withResolvers<void>()
-  const node = new LocalNode({ repo, online: true, listen, onWarning: init.onWarning, limits: init.limits })
-  const rpc = new RpcServer({ node, repoPath: repo.path, onShutdown: () => asked.resolve() })
+  // Loaded here, for most commands start no daemon.
+  const { DaemonMetrics } = await import('./metrics/daemon-metrics.ts')
+  const metrics = new DaemonMetrics()
+  const { onWarning, limits } = init
+  const node = new LocalNode({ repo, online: true, listen, onWarning, limits, stats: metrics, metrics: metrics.forPeer })
+  const rpc = new RpcServer({ node, repoPath: repo.path, metrics, onShutdown: () => asked.resolve() })
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
-    stopped ??= stopAll(repo, rpc, node)
+    stopped ??= stopAll(repo, rpc, node, metrics)
     await stopped
   }
   try {
@@ -57,12 +62,13 @@ export async function startDaemon(init: DaemonInit): Promise<Daemon> {
   }
 }
 
-async function stopAll(repo: Repo, rpc: RpcServer, node: LocalNode): Promise<void> {
+async function stopAll(repo: Repo, rpc: RpcServer, node: LocalNode, metrics: DaemonMetrics): Promise<void> {
   try {
     await repo.setApiAddress(undefined)
     await rpc.close()
   } finally {
     await node.close()
+    metrics.stop()
   }
 }
 

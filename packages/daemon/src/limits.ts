@@ -17,6 +17,12 @@ export const bigBlockBytesMax = messageBytesMax
 /** The largest config that a call may bring, in bytes: thousands of addresses. */
 export const configBytesMax = 256 * 1024
 
+/** How often the bytes that went over the network are looked at, to tell a rate. */
+export const bandwidthSampleMs = 1000
+
+/** A rate is one over so many looks. */
+export const bandwidthSamplesMax = 6
+
 /** The largest JSON document or line that our client reads from a daemon. */
 export const replyBytesMax = 4 * 1024 * 1024
 

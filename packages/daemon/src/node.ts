@@ -17,6 +17,7 @@ import type { NodeDag } from './api/dag.ts'
 import type { NodeBitswap, NodeSwarm } from './api/network.ts'
 import type { RepoStat, ServeMode, VerifyResult } from '@shardswap/repo'
 import type { NodeConfig } from './api/config.ts'
+import type { NodeStats } from './api/stats.ts'
 
 /** Options of a call that may look for blocks at other peers. */
 export interface FetchOptions extends AbortOptions {
@@ -182,6 +183,8 @@ export interface NodeDelegateOptions extends LifetimeOptions {
 export interface SwapNode {
   /** What the nodes of the repo go by. */
   readonly config: NodeConfig
+  /** What it counts. */
+  readonly stats: NodeStats
   /** Of which version the node and its repo are. */
   version(options?: AbortOptions): Promise<NodeVersion>
   /** Who the node is, and where it can be reached. */

@@ -6,6 +6,7 @@ import { MemoryDatastore } from 'datastore-core'
 import { checkedLimits, partsFor } from './assemble.ts'
 import { nowMs } from './clock.ts'
 import { createNode } from './libp2p-node.ts'
+import { registerExchange } from './metrics/exchange-metrics.ts'
 import { type PeerParts, ShardswapPeer } from './peer.ts'
 import { DelegatedRouter } from './routing/delegated.ts'
 import { type RoutingModules, routingModules } from './routing/modules.ts'
@@ -61,7 +62,9 @@ export async function newPeer(init: PeerInit): Promise<NodePeer> {
   const routing = new NodeRouting({ host: libp2p, routers, peers, provide, forget, localNetwork, datastore, wallMs: Date.now, log })
   const lookups = routers.length === 0 ? {} : { routing }
   const parts = await partsFor({ ...init, ...lookups }, { libp2p, ownNode, privateKey, newPeer })
-  return new NodePeer({ ...init, ...lookups }, parts, routing)
+  const peer = new NodePeer({ ...init, ...lookups }, parts, routing)
+  registerExchange(libp2p.metrics, peer)
+  return peer
 }
 
 /** The routers of a peer, and what tells them that something is gone. */

@@ -59,4 +59,6 @@ export {
 } from '@shardswap/reliability'
 export { parseSwarmKey } from './routing/swarm-key.ts'
 export type { NodeRoutingInit, PeerRouting, ProvideInit, RoutedProvider, Router, RoutingInit, RoutingStat } from './routing/types.ts'
+export { exchangeMetrics, type ExchangeState } from './metrics/exchange-metrics.ts'
+export { type MetricSpec, type MetricValue, registerMetrics } from './metrics/register.ts'
 export * from './types.ts'

@@ -25,6 +25,7 @@ export async function createNode(init: PeerInit, routing: Partial<RoutingModules
     ...(init.privateKey === undefined ? {} : { privateKey: init.privateKey }),
     ...(init.datastore === undefined ? {} : { datastore: init.datastore }),
     ...(init.logger === undefined ? {} : { logger: init.logger }),
+    ...(init.metrics === undefined ? {} : { metrics: init.metrics }),
     addresses: {
       listen: [...(init.listen ?? ['/ip4/127.0.0.1/tcp/0'])],
       ...(init.announce === undefined ? {} : { announce: [...init.announce] }),

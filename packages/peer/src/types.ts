@@ -1,5 +1,6 @@
 import type { Figures } from '@shardswap/broker'
 import type { ComponentLogger, Libp2p, PeerId, PrivateKey } from '@libp2p/interface'
+import type { Libp2pInit } from 'libp2p'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { AbortOptions, Block, BlockSource, CID, GetBlockOptions } from '@shardswap/interface'
 import type { ServeLimits } from '@shardswap/server'
@@ -73,6 +74,8 @@ export interface PeerInit extends ExchangeInit, NodeRoutingInit {
   readonly announce?: readonly string[]
   /** Announce no address at all (behind a relay, in tests). */
   readonly announceNothing?: boolean
+  /** The `metrics` of a node that we make, as libp2p takes it (`prometheusMetrics()`); none by default. docs/metrics.md lists what is told. */
+  readonly metrics?: NonNullable<Libp2pInit['metrics']>
   /** False: call `start()` yourself. Default true. */
   readonly start?: boolean
 }

@@ -19,7 +19,8 @@ async function init(context: Context, profile: ProfileName): Promise<void> {
   await context.out.line(`peer identity: ${peerId.toString()}\nrepo: ${path}`)
 }
 
-async function stat(context: Context): Promise<void> {
+/** Prints the size of the repo. */
+export async function stat(context: Context): Promise<void> {
   const { signal, out } = context
   const found = await context.withNode(async (node) => await node.repoStat({ signal }))
   if (context.options.json === true) return await out.json(repoStatShape(found))

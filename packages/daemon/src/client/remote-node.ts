@@ -13,6 +13,8 @@ import {
   type OwnRegistrationShape
 } from '../admission-shapes.ts'
 import type { NodeConfig } from '../api/config.ts'
+import type { NodeStats } from '../api/stats.ts'
+import { RemoteStats } from './stats.ts'
 import { reasonFor } from '../errors.ts'
 import { cidsPerRequestMax } from '../limits.ts'
 import type {
@@ -79,6 +81,7 @@ export class RemoteNode implements SwapNode {
   readonly dag: RemoteDag
   readonly swarm: RemoteSwarm
   readonly bitswap: RemoteBitswap
+  readonly stats: NodeStats
   readonly #daemon: HostPort
   readonly #calls: DaemonCalls
 
@@ -89,6 +92,7 @@ export class RemoteNode implements SwapNode {
     this.dag = new RemoteDag(this.#calls)
     this.swarm = new RemoteSwarm(this.#calls)
     this.bitswap = new RemoteBitswap(this.#calls)
+    this.stats = new RemoteStats(this.#calls)
   }
 
   async version(options: AbortOptions = {}): Promise<NodeVersion> {

@@ -34,6 +34,7 @@ import type {
   OwnScore,
   OwnScoreOptions,
   Peer,
+  PeerInit,
   PeerLimits,
   PeerScore,
   Registering
@@ -41,6 +42,7 @@ import type {
 import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shardswap/repo'
 import { checkPeerId, checkPeerName, parseMultiaddr } from '../address.ts'
 import type { NodeConfig } from '../api/config.ts'
+import type { NodeStats } from '../api/stats.ts'
 import { ConnectError, OfflineError, reasonFor } from '../errors.ts'
 import type {
   BlockPutOptions,
@@ -77,6 +79,7 @@ import { nodeLedgers } from './ledgers.ts'
 import { admissionSettings, nodeAdmission, registerOptions } from './registration.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
 import { offlineSource } from './source.ts'
+import { noStats } from './stats.ts'
 
 /** What a node in this process is made of. */
 export interface LocalNodeInit {
@@ -86,6 +89,10 @@ export interface LocalNodeInit {
   readonly online: boolean
   /** Multiaddrs to listen on once the peer is started; `[]` by default. */
   readonly listen?: readonly string[]
+  /** What counts for `stats`, where something does. */
+  readonly stats?: NodeStats | undefined
+  /** The `metrics` of its peer (`PeerInit.metrics`). */
+  readonly metrics?: PeerInit['metrics'] | undefined
   /** What whoever runs the node should know of its peer (`PeerInit.onWarning`). */
   readonly onWarning?: ((message: string) => void) | undefined
   /** Limits of its peer that are other than the defaults. */
@@ -96,10 +103,12 @@ export interface LocalNodeInit {
 export class LocalNode implements SwapNode {
   readonly repo: Repo
   readonly config: NodeConfig
+  readonly stats: NodeStats
   readonly dag: LocalDag
   readonly swarm: LocalSwarm
   readonly bitswap: LocalBitswap
   readonly #online: boolean
+  readonly #metrics: PeerInit['metrics'] | undefined
   readonly #listen: readonly string[]
   readonly #onWarning: (message: string) => void
   readonly #limits: Partial<PeerLimits>
@@ -109,6 +118,8 @@ export class LocalNode implements SwapNode {
   constructor(init: LocalNodeInit) {
     this.repo = init.repo
     this.config = init.repo.configFile
+    this.stats = init.stats ?? noStats
+    this.#metrics = init.metrics
     this.#online = init.online
     this.#listen = init.listen ?? []
     this.#onWarning = init.onWarning ?? (() => undefined)
@@ -143,6 +154,7 @@ export class LocalNode implements SwapNode {
       blockstore: blocks,
       datastore,
       listen: this.#listen,
+      ...(this.#metrics === undefined ? {} : { metrics: this.#metrics }),
       onWarning: this.#onWarning,
       limits: this.#limits,
       share: config.reliability.share,

@@ -30,7 +30,8 @@ export function errorShape(error: unknown): ErrorShape {
   return { Message: message, Code: isCallersMistake(error) ? 1 : 0, Type: 'error', Name: name, ErrorCode: code }
 }
 
-function isCallersMistake(error: unknown): boolean {
+/** Whether a call failed by what its caller asked for. */
+export function isCallersMistake(error: unknown): boolean {
   return error instanceof InvalidParametersError || error instanceof InvalidCidError || error instanceof TooLargeError
 }
 

@@ -7,6 +7,7 @@ import { startDeadline } from '../deadline.ts'
 import { ListenError, reasonFor } from '../errors.ts'
 import { lingerMs, rpcConnectionsMax, rpcHeaderBytesMax } from '../limits.ts'
 import type { LocalNode } from '../local/local-node.ts'
+import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import { addHandlers } from './add.ts'
 import { bitswapHandlers } from './bitswap.ts'
 import { blockHandlers } from './block.ts'
@@ -20,11 +21,12 @@ import { Query } from './query.ts'
 import { readHandlers } from './read.ts'
 import { refsHandlers } from './refs.ts'
 import { repoHandlers } from './repo.ts'
-import { writeError, writeReply } from './reply.ts'
+import { isCallersMistake, writeError, writeReply } from './reply.ts'
 import { reportHandlers } from './report.ts'
 import { scoreHandlers } from './scores.ts'
 import { registrationHandlers } from './registration.ts'
 import { servingHandlers } from './serving.ts'
+import { statsHandlers } from './stats.ts'
 import { swarmHandlers } from './swarm.ts'
 
 const handlers: Handlers = {
@@ -42,14 +44,19 @@ const handlers: Handlers = {
   ...scoreHandlers,
   ...servingHandlers,
   ...registrationHandlers,
+  ...statsHandlers,
   ...swarmHandlers
 }
 
 const prefix = '/api/v0/'
 
+/** Where Kubo has them. */
+const metricsPath = '/debug/metrics/prometheus'
+
 export interface RpcServerInit {
   readonly node: LocalNode
   readonly repoPath: string
+  readonly metrics: DaemonMetrics
   /** Called when a client asks the daemon to stop. */
   readonly onShutdown: () => void
 }
@@ -111,9 +118,13 @@ export class RpcServer {
       fail(request, response, new UnknownCallError('the request names no call'), 400)
       return
     }
+    if (url.pathname === metricsPath) {
+      await this.#tellMetrics(request, response)
+      return
+    }
     const name = url.pathname.startsWith(prefix) ? url.pathname.slice(prefix.length).replace(/\/$/, '') : undefined
     const handler = name !== undefined && Object.hasOwn(handlers, name) ? handlers[name] : undefined
-    if (handler === undefined) {
+    if (name === undefined || handler === undefined) {
       fail(request, response, new UnknownCallError(missingText(url.pathname, name, Object.keys(handlers))), 404)
       return
     }
@@ -122,15 +133,37 @@ export class RpcServer {
       fail(request, response, new UnknownCallError(`method ${request.method ?? ''} is not allowed: the API takes POST`), 405)
       return
     }
-    await this.#call(handler, url, request, response)
+    await this.#call(name, handler, url, request, response)
   }
 
-  async #call(handler: Handlers[string], url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Prometheus reads with GET; who may, `refusal` has said. */
+  async #tellMetrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== 'GET') {
+      response.setHeader('Allow', 'GET')
+      fail(request, response, new UnknownCallError(`method ${request.method ?? ''} is not allowed: metrics are read with GET`), 405)
+      return
+    }
+    const { contentType, body } = await this.#init.metrics.text()
+    response.writeHead(200, { 'Content-Type': contentType })
+    response.end(body)
+  }
+
+  async #call(name: string, handler: Handlers[string], url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const ended = this.#init.metrics.calls.begin(name)
+    try {
+      await this.#answerCall(handler, url, request, response)
+    } finally {
+      ended()
+    }
+  }
+
+  async #answerCall(handler: Handlers[string], url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const query = new Query(url.searchParams)
     let timeoutMs: number | undefined
     try {
       timeoutMs = query.timeoutMs()
     } catch (error) {
+      this.#init.metrics.calls.failed(true)
       fail(request, response, error)
       return
     }
@@ -144,7 +177,9 @@ export class RpcServer {
       const reply = await handler({ node, query, request, repoPath, shutdown, signal: deadline.signal })
       await writeReply(response, reply)
     } catch (error) {
-      fail(request, response, reasonFor(error, deadline.signal))
+      const reason = reasonFor(error, deadline.signal)
+      this.#init.metrics.calls.failed(isCallersMistake(reason))
+      fail(request, response, reason)
     } finally {
       deadline.clear()
     }

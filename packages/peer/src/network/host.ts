@@ -3,6 +3,7 @@ import type {
   ComponentLogger,
   Connection,
   Libp2pEvents,
+  Metrics,
   Peer,
   PeerData,
   PeerId,
@@ -60,6 +61,8 @@ export interface ShardswapComponents {
   readonly events: HostEvents
   readonly peerStore: KnownPeers
   readonly datastore: Datastore
+  /** Told what docs/metrics.md lists, where the node has any. */
+  readonly metrics?: Metrics
   readonly contentRouting: Routing
   readonly connectionManager: {
     getConnections(peer?: PeerId): Connection[]

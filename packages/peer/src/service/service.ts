@@ -2,6 +2,7 @@ import { serviceCapabilities, serviceDependencies, type Startable } from '@libp2
 import { assemble, checkedLimits } from '../assemble.ts'
 import { newPeer } from '../create-peer.ts'
 import { MemoryStore } from '../memory-store.ts'
+import { registerExchange } from '../metrics/exchange-metrics.ts'
 import { hostOf, type ShardswapComponents } from '../network/host.ts'
 import type { ExchangeInit } from '../types.ts'
 import { RestartableExchange } from './restartable.ts'
@@ -43,6 +44,7 @@ class Service extends RestartableExchange implements ShardswapService {
         )
       }
     )
+    registerExchange(components.metrics, this)
   }
 
   /** Before the node listens, so that no early connection finds it without handlers. */
