@@ -5,10 +5,7 @@ import { identify, type Identify } from '@libp2p/identify'
 import { tcp } from '@libp2p/tcp'
 import { createHeliaLight } from 'helia'
 
-/**
- * A Helia node that dials only whom it is told to, so that the example has no other peers than its own. Yours may be
- * `withLibp2p(withHTTP(createHeliaLight()))`, which is `createHelia()` without its Bitswap.
- */
+/** A Helia node that dials only whom it is told to, so that the example has no other peers than its own; yours may be `createHelia()`. */
 export function quietHelia(): HeliaWithLibp2p<{ identify: Identify }> {
   return withLibp2pLight(createHeliaLight(), {
     addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] },

@@ -14,8 +14,7 @@ import type { HeliaBlockBroker, HeliaComponents, HeliaNode, WithExchange, WithSh
 const defaultSessionIdleMs = 60_000
 
 /**
- * Puts the exchange in the place of Helia's Bitswap: `await withShardswap(withLibp2p(createHeliaLight())).start()`, since
- * `createHelia()` has put its Bitswap in already. Everything over
+ * Puts the exchange in the place of Helia's Bitswap: `await withShardswap(createHelia()).start()`. Everything over
  * `helia.blockstore` fetches and serves by it from then on, and `helia.shardswap` tells scores, figures and the wantlist.
  * It stops and starts with the node. Errors: InvalidParametersError for a node that has started, that has a Bitswap
  * already, or for limits that cannot work; the start fails with one where the node has no libp2p.
