@@ -15,7 +15,7 @@ type Init = NonNullable<Parameters<typeof createHeliaLight>[0]>
 export type QuietHelia = HeliaWithLibp2p<{ identify: Identify }>
 
 /** Not started; with what it needs to serve beside others of one host. */
-export function quietHelia(init: Pick<Init, 'blockstore' | 'routers'> = {}): QuietHelia {
+export function quietHelia(init: Pick<Init, 'blockstore' | 'hashers' | 'routers'> = {}): QuietHelia {
   const node = createHeliaLight({
     blockstore: new MemoryBlockstore(),
     datastore: new MemoryDatastore(),
