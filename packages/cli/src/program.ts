@@ -13,6 +13,7 @@ import { registerLedger } from './commands/ledger.ts'
 import { registerNode } from './commands/node.ts'
 import { registerPeers } from './commands/peers.ts'
 import { registerPing } from './commands/ping.ts'
+import { registerPin } from './commands/pin.ts'
 import { registerRead } from './commands/read.ts'
 import { registerRefs } from './commands/refs.ts'
 import { registerRegister } from './commands/register.ts'
@@ -50,6 +51,7 @@ export function createProgram(shell: Shell): Command {
   registerBlock(program, shell)
   registerDag(program, shell)
   registerRefs(program, shell)
+  registerPin(program, shell)
   registerSwarm(program, shell)
   registerBitswap(program, shell)
   registerPing(program, shell)

@@ -72,7 +72,7 @@ describe('what Kubo exported', () => {
   test('dag import takes every archive and prints its root', async () => {
     const { code, stdout } = await importing.finished
     expect(code).toBe(0)
-    const printed = stdout.split('\n').flatMap((line) => /^Imported root\t(\S+)$/.exec(line)?.[1] ?? [])
+    const printed = stdout.split('\n').flatMap((line) => /^Pinned root\t(\S+)\tsuccess$/.exec(line)?.[1] ?? [])
     expect(printed).toEqual(cars.map(rootOf))
   })
 
@@ -164,7 +164,8 @@ test('[F72] an archive that lacks its root or a leaf is imported, with a warning
     const imported = await run(['dag', 'import', join(fixtures, car)], { repo })
     expect(imported.code).toBe(0)
     expect(imported.stdout).toContain(`Imported root\t${rootOf(car)}\nImported 15 blocks`)
-    expect(imported.stderr.includes('Warning')).toBe(car === 'no-root-block.car')
+    expect(imported.stderr.includes('neither in the archive nor in the repo')).toBe(car === 'no-root-block.car')
+    expect(imported.stderr).toMatch(/Warning: .* is not pinned/)
     const read = await run(['cat', rootOf(car)], { repo })
     expect(read.code).toBe(3)
     expect(read.stderr).toMatch(/NotFoundError/)

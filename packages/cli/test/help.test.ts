@@ -148,6 +148,7 @@ test("Kubo's way to write flags is understood", () => {
     'add',
     '--no-raw-leaves',
     '--trickle',
+    '--no-pin',
     '--',
     '--trickle=true'
   ])

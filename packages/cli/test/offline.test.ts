@@ -35,7 +35,7 @@ test('the same bytes with the same options have the root that Kubo gave them', a
     ['file-trickle', 'bafybeie3ol5ox6e6fq4hzlzblg535ew22ktszwkirur2nlnf5enbjz3634', '--cid-version=1', '--trickle', '--chunker=size-2048'],
     ['hash-blake3', 'bafyb4ihjnkemwhijarq4vgyio4uxuynqt6gpu2a7uxay6yzhqskfwkw5iq', '--hash=blake3', '--chunker=size-4096']
   ] as const) {
-    expect(await ok(['dag', 'import', join(fixtures, `${car}.car`)], { repo })).toContain(`Imported root\t${root}`)
+    expect(await ok(['dag', 'import', join(fixtures, `${car}.car`)], { repo })).toContain(`Pinned root\t${root}\tsuccess`)
     const { bytes } = await run(['cat', root], { repo })
     expect(await ok(['add', '-Q', ...options], { repo, stdin: bytes })).toBe(root)
   }

@@ -11,6 +11,8 @@ import {
   TimeoutError,
   TooLargeError
 } from '@shardswap/interface'
+import { CollectionError, RepoFullError } from './gc/errors.ts'
+import { PinError } from './pins/errors.ts'
 import { ConfigError } from '@shardswap/repo'
 
 /** The call needs peers, and this node has none: it is offline. */
@@ -66,7 +68,10 @@ const known = [
   OfflineError,
   ConnectError,
   ListenError,
-  ConfigError
+  ConfigError,
+  CollectionError,
+  RepoFullError,
+  PinError
 ]
 
 /** The name and code of anything thrown; what is not ours gets a general code. */

@@ -18,6 +18,8 @@ import type { NodeBitswap, NodeSwarm } from './api/network.ts'
 import type { RepoStat, ServeMode, VerifyResult } from '@shardswap/repo'
 import type { NodeConfig } from './api/config.ts'
 import type { NodeStats } from './api/stats.ts'
+import type { NodeGarbage } from './api/garbage.ts'
+import type { NodePins } from './api/pins.ts'
 
 /** Options of a call that may look for blocks at other peers. */
 export interface FetchOptions extends AbortOptions {
@@ -50,6 +52,10 @@ export interface NodeId {
 export interface NodeAddOptions extends AddOptions {
   /** Compute the CIDs and store nothing. */
   readonly onlyHash?: boolean
+  /** Pin each root before its entry comes out; true by default. */
+  readonly pin?: boolean
+  /** Name of these pins. */
+  readonly pinName?: string
 }
 
 export interface BlockPutOptions extends AbortOptions {
@@ -61,6 +67,20 @@ export interface BlockPutOptions extends AbortOptions {
   readonly mhlen?: number
   /** Store a block of more than 2 MiB, which no peer can be relied on to take. */
   readonly allowBigBlock?: boolean
+  /** Pin it with all that it leads to, which must be here; false by default. */
+  readonly pin?: boolean
+}
+
+export interface NodeImportOptions extends AbortOptions {
+  /** Pin the roots; true by default. */
+  readonly pinRoots?: boolean
+}
+
+export interface NodeImportResult extends CarImportResult {
+  /** Roots that are not pinned, and why; none where no root was to be. */
+  readonly unpinned: readonly { readonly cid: CID; readonly reason: string }[]
+  /** Whether roots were to be pinned. */
+  readonly isPinned: boolean
 }
 
 /** A block and its size. */
@@ -185,6 +205,10 @@ export interface SwapNode {
   readonly config: NodeConfig
   /** What it counts. */
   readonly stats: NodeStats
+  /** What the repo keeps. */
+  readonly pins: NodePins
+  /** Removes what it does not keep. */
+  readonly garbage: NodeGarbage
   /** Of which version the node and its repo are. */
   version(options?: AbortOptions): Promise<NodeVersion>
   /** Who the node is, and where it can be reached. */
@@ -206,7 +230,8 @@ export interface SwapNode {
   /** Removes blocks from this node, and tells of each; `force`: one that is not here is no error. */
   blockRm(cids: readonly CID[], options?: AbortOptions & { readonly force?: boolean }): AsyncIterable<BlockRemoved>
   /** Stores the blocks of a CAR archive, each verified. */
-  dagImport(archive: AsyncIterable<Uint8Array>, options?: AbortOptions): Promise<CarImportResult>
+  /** Stores the blocks of an archive. A root that cannot be pinned is no error: its blocks are here all the same. */
+  dagImport(archive: AsyncIterable<Uint8Array>, options?: NodeImportOptions): Promise<NodeImportResult>
   /** A DAG as a CAR archive, version 1, depth first, each block once. */
   dagExport(path: string, options?: FetchOptions): AsyncIterable<Uint8Array>
   /** The peers that are connected. */

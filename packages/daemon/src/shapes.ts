@@ -2,11 +2,11 @@
  * Kubo's JSON for what a node answers, and back. The RPC writes these shapes,
  * our client reads them, and the command prints them with `--json`.
  */
-import type { AddedEntry, CarImportResult, DirectoryEntry, EntryType, UnixTime } from '@shardswap/content'
+import type { AddedEntry, DirectoryEntry, EntryType, UnixTime } from '@shardswap/content'
 import { CID } from '@shardswap/interface'
 import type { ConnectedPeer } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
-import type { BlockRemoved, BlockStat, NodeId, NodeVersion } from './node.ts'
+import type { BlockRemoved, BlockStat, NodeId, NodeImportResult, NodeVersion } from './node.ts'
 
 /** JSON of an error, Kubo's with our name and code besides. */
 export interface ErrorShape {
@@ -207,24 +207,37 @@ export interface ImportShape {
   readonly Stats?: {
     readonly BlockCount: number
     readonly BlockBytesCount: number
-    /** Not Kubo's: roots whose block is neither in the archive nor in the repo. */
+    /** Not Kubo's: all roots, and those whose block is neither in the archive nor in the repo. */
+    readonly Roots: readonly string[]
     readonly MissingRoots: readonly string[]
   }
 }
 
-/** The lines of `dag import`: a line for each root, then the statistics. */
-export function importShapes(result: CarImportResult): ImportShape[] {
-  const roots = result.roots.map((cid) => ({ Root: { Cid: { '/': cid.toString() }, PinErrorMsg: '' } }))
-  const missing = result.missingRoots.map(String)
-  return [...roots, { Stats: { BlockCount: result.blocks, BlockBytesCount: result.bytes, MissingRoots: missing } }]
+/** The lines of `dag import`: one for each root that was to be pinned, then the statistics. */
+export function importShapes(result: NodeImportResult): ImportShape[] {
+  const reasons = new Map(result.unpinned.map(({ cid, reason }) => [cid.toString(), reason]))
+  const roots = result.roots.map(String)
+  const pins = result.isPinned ? roots.map((root) => ({ Root: { Cid: { '/': root }, PinErrorMsg: reasons.get(root) ?? '' } })) : []
+  const stats = { BlockCount: result.blocks, BlockBytesCount: result.bytes, Roots: roots, MissingRoots: result.missingRoots.map(String) }
+  return [...pins, { Stats: stats }]
+}
+
+function parsedCids(texts: readonly string[] = []): CID[] {
+  return texts.map((text) => CID.parse(text))
 }
 
 /** Reads the lines of `dag/import`. */
-export function importOf(lines: readonly ImportShape[]): CarImportResult {
-  const roots = lines.flatMap((line) => (line.Root === undefined ? [] : [CID.parse(line.Root.Cid['/'])]))
+export function importOf(lines: readonly ImportShape[]): NodeImportResult {
+  const pins = lines.flatMap(({ Root }) => (Root === undefined ? [] : [{ cid: CID.parse(Root.Cid['/']), reason: Root.PinErrorMsg }]))
   const stats = lines.find((line) => line.Stats !== undefined)?.Stats
-  const missingRoots = (stats?.MissingRoots ?? []).map((text) => CID.parse(text))
-  return { roots, blocks: stats?.BlockCount ?? 0, bytes: stats?.BlockBytesCount ?? 0, missingRoots }
+  return {
+    roots: stats === undefined ? pins.map(({ cid }) => cid) : parsedCids(stats.Roots),
+    blocks: stats?.BlockCount ?? 0,
+    bytes: stats?.BlockBytesCount ?? 0,
+    missingRoots: parsedCids(stats?.MissingRoots),
+    isPinned: pins.length > 0,
+    unpinned: pins.filter(({ reason }) => reason !== '')
+  }
 }
 
 /** JSON: a connected peer, Kubo's. */

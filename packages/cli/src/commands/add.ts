@@ -7,7 +7,7 @@ import { type Command, Option } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
-import { chunkerName, hashName, integer } from '../options.ts'
+import { chunkerName, hashName, integer, someText } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { printable } from '../terminal/format.ts'
 import { readInput } from '../terminal/input.ts'
@@ -26,6 +26,8 @@ interface AddFlags {
   readonly rawLeaves?: boolean
   readonly trickle?: boolean
   readonly hash?: string
+  readonly pin?: boolean
+  readonly pinName?: string
   readonly preserveMode?: boolean
   readonly preserveMtime?: boolean
 }
@@ -33,6 +35,7 @@ interface AddFlags {
 function optionsOf(flags: AddFlags): NodeAddOptions {
   const { chunker, cidVersion, rawLeaves, hash } = flags
   if (cidVersion === 0 && hash !== undefined && hash !== 'sha2-256') throw new UsageError(`--hash ${hash} needs CID version 1`)
+  if (flags.pin === false && flags.pinName !== undefined) throw new UsageError('--pin-name and --no-pin exclude each other')
   return {
     ...(chunker === undefined ? {} : { chunker }),
     ...(cidVersion === undefined ? {} : { cidVersion }),
@@ -40,7 +43,9 @@ function optionsOf(flags: AddFlags): NodeAddOptions {
     ...(hash === undefined ? {} : { hash }),
     trickle: flags.trickle === true,
     wrapWithDirectory: flags.wrapWithDirectory === true,
-    onlyHash: flags.onlyHash === true
+    onlyHash: flags.onlyHash === true,
+    pin: flags.pin !== false,
+    ...(flags.pinName === undefined ? {} : { pinName: flags.pinName })
   }
 }
 
@@ -104,6 +109,7 @@ export function registerAdd(program: Command, shell: Shell): void {
     .description('Add files and folders to the repo and print their CIDs: "added CID name"')
     .argument('[path...]', 'files and folders; "-" or none for standard input')
     .option('-r, --recursive', 'add folders with all that is in them')
+    .addOption(new Option('--no-recursive').hideHelp())
     .option('-q, --quiet', 'print CIDs only')
     .option('-Q, --quieter', 'print the last CID only')
     .option('-n, --only-hash', 'print CIDs and store nothing')
@@ -115,6 +121,9 @@ export function registerAdd(program: Command, shell: Shell): void {
     .option('--no-raw-leaves', 'leaves are UnixFS blocks')
     .option('-t, --trickle', 'the trickle layout, for streams')
     .option('--hash <name>', 'hash function; any but sha2-256 means CID version 1', hashName)
+    .option('--pin', 'keep what is added from garbage collection (the default)')
+    .option('--no-pin', 'let the next garbage collection take it')
+    .option('--pin-name <name>', 'name of the pin', someText)
     .option('--preserve-mode', 'store permission bits')
     .option('--preserve-mtime', 'store modification times')
     .option('--stdin-name <name>', 'name of standard input')

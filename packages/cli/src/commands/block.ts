@@ -1,7 +1,7 @@
 /** `block put|get|stat|rm`: blocks by themselves. */
 import { bigBlockBytesMax, type BlockPutOptions, blockShape, removedShape } from '@shardswap/daemon'
 import { blockBytesMax, readWhole, TooLargeError } from '@shardswap/interface'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { cidArgument } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { NegativeAnswer } from '../errors.ts'
@@ -16,6 +16,7 @@ interface PutFlags {
   readonly mhtype: string
   readonly mhlen?: number
   readonly allowBigBlock?: boolean
+  readonly pin?: boolean
 }
 
 async function readBlock(path: string, signal: AbortSignal): Promise<Uint8Array> {
@@ -32,6 +33,7 @@ async function put(context: Context, paths: readonly string[], flags: PutFlags):
     mhtype: flags.mhtype,
     ...(flags.mhlen === undefined ? {} : { mhlen: flags.mhlen }),
     allowBigBlock: flags.allowBigBlock === true,
+    pin: flags.pin === true,
     signal
   }
   await context.withNode(async (node) => {
@@ -95,6 +97,8 @@ export function registerBlock(program: Command, shell: Shell): void {
     .option('--cid-codec <name>', 'codec of the CID', codecName, 'raw')
     .option('--mhtype <name>', 'hash function', hashName, 'sha2-256')
     .option('--mhlen <bytes>', 'length of the digest', integer(1, 128))
+    .option('--pin', 'keep the block, and what it links to, from garbage collection')
+    .addOption(new Option('--no-pin').hideHelp())
     .option('--allow-big-block', 'store more than 2 MiB, which other peers may refuse to fetch')
   examples(putCommand, [
     ['shardswap block put data.bin', 'a raw block'],
@@ -116,7 +120,7 @@ export function registerBlock(program: Command, shell: Shell): void {
   )
   const rmCommand = block
     .command('rm')
-    .description('Remove blocks from the repo')
+    .description('Remove blocks from the repo, unless a pin keeps them')
     .argument('<cid...>')
     .option('-f, --force', 'a block that is not there is no failure')
   examples(rmCommand, [['shardswap block rm bafk… bafk…', 'remove two blocks']]).action(

@@ -25,19 +25,25 @@ async function* readArchive(path: string, signal: AbortSignal): AsyncGenerator<U
   }
 }
 
-async function importArchives(context: Context, paths: readonly string[]): Promise<void> {
+async function importArchives(context: Context, paths: readonly string[], pinRoots: boolean): Promise<void> {
   const { signal, out, options } = context
   await context.withNode(async (node) => {
     for (const path of paths.length === 0 ? ['-'] : paths) {
-      const result = await node.dagImport(readArchive(path, signal), { signal })
+      const result = await node.dagImport(readArchive(path, signal), { signal, pinRoots })
       for (const cid of result.missingRoots) {
         context.note(`Warning: the root ${cid.toString()} is neither in the archive nor in the repo; reading it will need peers`)
+      }
+      for (const { cid, reason } of result.unpinned) {
+        context.note(`Warning: the root ${cid.toString()} is not pinned, so the next garbage collection takes its blocks: ${reason}`)
       }
       if (options.json === true) {
         for (const line of importShapes(result)) await out.json(line)
         continue
       }
-      for (const cid of result.roots) await out.line(`Imported root\t${cid.toString()}`)
+      const unpinned = new Set(result.unpinned.map(({ cid }) => cid.toString()))
+      for (const root of result.roots.map(String)) {
+        await out.line(pinRoots && !unpinned.has(root) ? `Pinned root\t${root}\tsuccess` : `Imported root\t${root}`)
+      }
       await out.line(`Imported ${result.blocks} blocks (${result.bytes} bytes, ${formatBytes(result.bytes)})`)
     }
   })
@@ -70,14 +76,16 @@ export function registerDag(program: Command, shell: Shell): void {
   registerDagNode(dag, shell)
   const importCommand = dag
     .command('import')
-    .description('Store the blocks of CAR archives (version 1 or 2), each one verified; print their roots')
+    .description('Store the blocks of CAR archives (version 1 or 2), each one verified; pin and print their roots')
     .argument('[file...]', 'archives; "-" or none for standard input')
+    .option('--pin-roots', 'keep what the roots lead to, which must be here (the default)')
+    .option('--no-pin-roots', 'let the next garbage collection take the blocks')
   examples(importCommand, [
     ['shardswap dag import archive.car', 'from a file'],
     ['ipfs dag export bafy… | shardswap dag import', 'from Kubo']
   ]).action(
-    async (paths: string[], _flags: unknown, command: Command) =>
-      await shell.run(command, async (context) => await importArchives(context, paths))
+    async (paths: string[], flags: { pinRoots?: boolean }, command: Command) =>
+      await shell.run(command, async (context) => await importArchives(context, paths, flags.pinRoots !== false))
   )
   examples(
     dag

@@ -1,5 +1,5 @@
 /** `init`, `repo stat`, `repo verify`. */
-import { repoStatShape, verifyShape } from '@shardswap/daemon'
+import { collectedShape, repoStatShape, verifyShape } from '@shardswap/daemon'
 import { HashMismatchError } from '@shardswap/interface'
 import { initRepo, openRepo, profileConfig, type ProfileName } from '@shardswap/repo'
 import type { Command } from 'commander'
@@ -50,6 +50,26 @@ async function verify(context: Context): Promise<void> {
   if (options.json !== true) await out.line(`verify complete, all ${blocks} blocks validated.`)
 }
 
+interface GcFlags {
+  readonly quiet?: boolean
+  readonly silent?: boolean
+  readonly streamErrors?: boolean
+}
+
+async function gc(context: Context, flags: GcFlags): Promise<void> {
+  const { signal, out, options } = context
+  let failed = 0
+  await context.withNode(async (node) => {
+    for await (const line of node.garbage.collect({ signal })) {
+      if ('error' in line) failed++
+      if (options.json === true) await out.json(collectedShape(line))
+      else if ('error' in line) context.note(`Error: ${line.error.message}`)
+      else if (flags.silent !== true) await out.line(`${flags.quiet === true ? '' : 'removed '}${line.cid.toString()}`)
+    }
+  })
+  if (failed > 0) throw new NegativeAnswer('not all garbage was removed')
+}
+
 export function registerRepo(program: Command, shell: Shell): void {
   const initCommand = program
     .command('init')
@@ -67,6 +87,7 @@ export function registerRepo(program: Command, shell: Shell): void {
   const repo = program.command('repo').description('Look after the repo')
   examples(repo, [
     ['shardswap repo stat', 'how many blocks, how many bytes'],
+    ['shardswap repo gc', 'remove what no pin keeps'],
     ['shardswap repo verify', 'read and hash every block']
   ])
   examples(repo.command('stat').description('Print the number of blocks and the size of the repo'), [
@@ -76,4 +97,15 @@ export function registerRepo(program: Command, shell: Shell): void {
   examples(repo.command('verify').description('Check that every block hashes to its CID; exit code 6 where one does not'), [
     ['shardswap repo verify', 'print the corrupt blocks']
   ]).action(async (_flags: unknown, command: Command) => await shell.run(command, verify))
+  const gcCommand = repo
+    .command('gc')
+    .description('Remove every block that no pin leads to and that nothing under way needs; print "removed CID" for each')
+    .option('-q, --quiet', 'print CIDs only')
+    .option('--silent', 'print nothing')
+    .option('--stream-errors', 'as Kubo has it: errors are always printed as they come')
+  examples(gcCommand, [
+    ['shardswap pin ls --type recursive', 'look at what is kept'],
+    ['shardswap repo gc', 'remove the rest'],
+    ['shardswap repo gc --quiet | wc -l', 'how many blocks were removed']
+  ]).action(async (flags: GcFlags, command: Command) => await shell.run(command, async (context) => await gc(context, flags)))
 }

@@ -1,4 +1,4 @@
-import type { AddedEntry, AddSource, CarImportResult, DirectoryEntry } from '@shardswap/content'
+import type { AddedEntry, AddSource, DirectoryEntry } from '@shardswap/content'
 import { parsePath, writeTree, type WriteTreeResult } from '@shardswap/content/disk'
 import type { AbortOptions, CID } from '@shardswap/interface'
 import type { AccountReceipt, AccountReport, BindingStat, ConnectedPeer, OwnRegistration, OwnScore, OwnScoreOptions } from '@shardswap/peer'
@@ -15,6 +15,8 @@ import {
 import type { NodeConfig } from '../api/config.ts'
 import type { NodeStats } from '../api/stats.ts'
 import { RemoteStats } from './stats.ts'
+import type { NodeGarbage } from '../api/garbage.ts'
+import type { NodePins } from '../api/pins.ts'
 import { reasonFor } from '../errors.ts'
 import { cidsPerRequestMax } from '../limits.ts'
 import type {
@@ -29,6 +31,8 @@ import type {
   NodeDelegateOptions,
   NodeGetOptions,
   NodeId,
+  NodeImportOptions,
+  NodeImportResult,
   NodeLedgers,
   NodeListOptions,
   NodeReadOptions,
@@ -74,6 +78,8 @@ import { RemoteBitswap, RemoteSwarm } from './network.ts'
 import { DaemonCalls, fetchParams } from './daemon-calls.ts'
 import { body, call, type Params } from './http.ts'
 import { uploadFields, uploadOf, uploadSources } from './multipart.ts'
+import { RemoteGarbage } from './garbage.ts'
+import { RemotePins } from './pins.ts'
 
 /** A node in another process, asked over its RPC. */
 export class RemoteNode implements SwapNode {
@@ -82,6 +88,8 @@ export class RemoteNode implements SwapNode {
   readonly swarm: RemoteSwarm
   readonly bitswap: RemoteBitswap
   readonly stats: NodeStats
+  readonly pins: NodePins
+  readonly garbage: NodeGarbage
   readonly #daemon: HostPort
   readonly #calls: DaemonCalls
 
@@ -93,6 +101,8 @@ export class RemoteNode implements SwapNode {
     this.swarm = new RemoteSwarm(this.#calls)
     this.bitswap = new RemoteBitswap(this.#calls)
     this.stats = new RemoteStats(this.#calls)
+    this.pins = new RemotePins(this.#calls)
+    this.garbage = new RemoteGarbage(this.#calls)
   }
 
   async version(options: AbortOptions = {}): Promise<NodeVersion> {
@@ -138,8 +148,8 @@ export class RemoteNode implements SwapNode {
   }
 
   async blockPut(bytes: Uint8Array, options: BlockPutOptions = {}): Promise<BlockStat> {
-    const { codec, mhtype, mhlen, allowBigBlock } = options
-    const params = { 'cid-codec': codec, mhtype, mhlen, 'allow-big-block': allowBigBlock }
+    const { codec, mhtype, mhlen, allowBigBlock, pin } = options
+    const params = { 'cid-codec': codec, mhtype, mhlen, 'allow-big-block': allowBigBlock, pin }
     return blockOf(await this.#calls.json<BlockShape>('block/put', params, options, uploadOf(bytes)))
   }
 
@@ -162,9 +172,11 @@ export class RemoteNode implements SwapNode {
     }
   }
 
-  async dagImport(archive: AsyncIterable<Uint8Array>, options: AbortOptions = {}): Promise<CarImportResult> {
+  async dagImport(archive: AsyncIterable<Uint8Array>, options: NodeImportOptions = {}): Promise<NodeImportResult> {
+    const { pinRoots = true } = options
+    const params = { stats: true, 'pin-roots': pinRoots }
     const read: ImportShape[] = []
-    for await (const line of this.#calls.lines<ImportShape>('dag/import', { stats: true }, options, uploadOf(archive))) read.push(line)
+    for await (const line of this.#calls.lines<ImportShape>('dag/import', params, options, uploadOf(archive))) read.push(line)
     return importOf(read)
   }
 
@@ -272,6 +284,8 @@ function addParams(options: NodeAddOptions): Params {
     hash: options.hash,
     'wrap-with-directory': options.wrapWithDirectory,
     'only-hash': options.onlyHash,
+    pin: options.pin,
+    'pin-name': options.pinName,
     // The sources hold them only where they are wanted.
     'preserve-mode': true,
     'preserve-mtime': true

@@ -120,7 +120,9 @@ export class BlockKeeper {
       const roots = this.#core.begin(!isPressed)
       const failures = await this.#mark(roots, signal)
       yield* failures
-      if (failures.length > 0) throw new CollectionError('garbage collection aborted: could not retrieve some links')
+      if (failures[0] !== undefined) {
+        throw new CollectionError(`garbage collection aborted: could not retrieve some links: ${failures[0].error.message}`)
+      }
       yield* this.#sweep(signal)
     } finally {
       await Promise.allSettled(this.#removals.values())
@@ -133,7 +135,8 @@ export class BlockKeeper {
   async *remove(cids: readonly CID[], { signal }: AbortOptions = {}): AsyncGenerator<Removed> {
     const done = await this.#turn.take(signal)
     try {
-      const roots = this.#core.begin(true)
+      // What readers have passed may go, as they asked for nothing more than to read it.
+      const roots = this.#core.begin(false)
       const why = new Map<BlockKey, string>()
       const failures = await this.#mark(roots, signal, new Set(cids.map(blockKey)), why)
       if (failures[0] !== undefined) throw new CollectionError(`pin check failed: ${failures[0].error.message}`)

@@ -1,12 +1,16 @@
 /** The block commands on an open repo. */
 import { hashFunctionNamed, hashFunctions, multihashOf, digestBytesMin } from '@shardswap/hashes'
-import { blockBytesMax, CID, InvalidParametersError, TooLargeError } from '@shardswap/interface'
-import type { Repo } from '@shardswap/repo'
+import { type AbortOptions, blockBytesMax, CID, InvalidParametersError, TooLargeError } from '@shardswap/interface'
 import { codecNamed } from '../codecs.ts'
+import type { BlockKeeper } from '../gc/keeper.ts'
 import { bigBlockBytesMax } from '../limits.ts'
 import type { BlockPutOptions, BlockRemoved } from '../node.ts'
 
 const mebibyte = 1024 * 1024
+
+export interface RemoveOptions extends AbortOptions {
+  readonly force?: boolean
+}
 
 /** Throws TooLargeError for a block that may not be stored. */
 export function checkBlockSize(bytes: number, allowBigBlock: boolean): void {
@@ -42,14 +46,13 @@ export function cidForBlock(bytes: Uint8Array, options: BlockPutOptions): CID {
   return CID.createV1(codecNamed('dag-pb'), multihash).toV0()
 }
 
-/** Removes blocks one by one; with `force` one that is not there counts as removed. */
-export async function* removeBlocks(repo: Repo, cids: readonly CID[], force: boolean): AsyncGenerator<BlockRemoved> {
-  for (const cid of cids) {
-    if ((await repo.blocks.size(cid)) === undefined) {
-      if (!force) yield { cid, error: `block ${cid.toString()} is not in the repo` }
-      continue
-    }
-    await repo.blocks.delete(cid)
-    yield { cid }
+/** Removes blocks one by one; with `force` one that is not there is passed over. Pinned ones are refused in Kubo's words. */
+export async function* removeBlocks(keeper: BlockKeeper, cids: readonly CID[], options: RemoveOptions): AsyncGenerator<BlockRemoved> {
+  for await (const removed of keeper.remove(cids, options)) {
+    const { cid } = removed
+    if ('pinned' in removed) yield { cid, error: removed.pinned }
+    else if (removed.outcome === 'removed') yield { cid }
+    else if (removed.outcome === 'in-use') yield { cid, error: 'an add or a pin that is under way needs it' }
+    else if (options.force !== true) yield { cid, error: `block ${cid.toString()} is not in the repo` }
   }
 }

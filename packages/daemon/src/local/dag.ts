@@ -1,5 +1,15 @@
 /** The commands on DAGs, on an open repo. */
-import { type DagSizes, dagStat, decodeValue, encodeValue, isNodeCodec, nodeCodecNames, refs, resolveNode } from '@shardswap/content'
+import {
+  type DagSizes,
+  dagStat,
+  decodeValue,
+  encodeValue,
+  isNodeCodec,
+  nodeCodecNames,
+  parsePath,
+  refs,
+  resolveNode
+} from '@shardswap/content'
 import { type AbortOptions, type BlockSource, CID, InvalidParametersError } from '@shardswap/interface'
 import type { Repo } from '@shardswap/repo'
 import type { DagGetOptions, DagPlace, DagPutOptions, DagRefsOptions, DagSizeOptions, NodeDag } from '../api/dag.ts'
@@ -10,8 +20,9 @@ import type { BlockPutOptions, BlockStat, FetchOptions } from '../node.ts'
 export interface LocalDagInit {
   readonly repo: Repo
   /** Runs a read against whatever blocks the options allow. */
-  reading<T>(options: FetchOptions, use: (source: BlockSource) => AsyncIterable<T>): AsyncGenerator<T>
-  read<T>(options: FetchOptions, use: (source: BlockSource) => Promise<T>): Promise<T>
+  reading<T>(options: FetchOptions, use: (source: BlockSource) => AsyncIterable<T>, roots: readonly CID[]): AsyncGenerator<T>
+  /** Collections of garbage that begin meanwhile spare what is below the roots. */
+  read<T>(options: FetchOptions, use: (source: BlockSource) => Promise<T>, roots: readonly CID[]): Promise<T>
   blockPut(bytes: Uint8Array, options: BlockPutOptions): Promise<BlockStat>
 }
 
@@ -26,12 +37,16 @@ export class LocalDag implements NodeDag {
 
   async get(path: string, options: DagGetOptions = {}): Promise<Uint8Array> {
     const output = nodeCodec(options.outputCodec ?? 'dag-json')
-    return await this.#init.read(options, async (source) => {
-      const { cid, bytes, rest, value } = await resolveNode(source, path, options)
-      // The block itself is what was asked for: written anew it could differ in a byte.
-      if (rest.length === 0 && cid.code === output) return bytes
-      return encodeValue(output, value())
-    })
+    return await this.#init.read(
+      options,
+      async (source) => {
+        const { cid, bytes, rest, value } = await resolveNode(source, path, options)
+        // The block itself is what was asked for: written anew it could differ in a byte.
+        if (rest.length === 0 && cid.code === output) return bytes
+        return encodeValue(output, value())
+      },
+      rootsOf(path)
+    )
   }
 
   async put(bytes: Uint8Array, options: DagPutOptions = {}): Promise<CID> {
@@ -45,14 +60,18 @@ export class LocalDag implements NodeDag {
   }
 
   async resolve(path: string, options: FetchOptions = {}): Promise<DagPlace> {
-    return await this.#init.read(options, async (source) => {
-      const { cid, rest } = await resolveNode(source, path, options)
-      return { cid, rest: rest.map((key) => `/${key}`).join('') }
-    })
+    return await this.#init.read(
+      options,
+      async (source) => {
+        const { cid, rest } = await resolveNode(source, path, options)
+        return { cid, rest: rest.map((key) => `/${key}`).join('') }
+      },
+      rootsOf(path)
+    )
   }
 
   async stat(paths: readonly string[], options: DagSizeOptions = {}): Promise<DagSizes> {
-    return await this.#init.read(options, async (source) => await dagStat(source, paths, options))
+    return await this.#init.read(options, async (source) => await dagStat(source, paths, options), rootsOf(...paths))
   }
 
   async *refs(path: string, options: DagRefsOptions = {}): AsyncGenerator<string> {
@@ -63,7 +82,7 @@ export class LocalDag implements NodeDag {
         yield format.replace(/<(?:src|dst|linkname)>/g, (token) => parts[token] ?? token)
       }
     }
-    yield* this.#init.reading(options, texts)
+    yield* this.#init.reading(options, texts, rootsOf(path))
   }
 
   async *localRefs({ signal }: AbortOptions = {}): AsyncGenerator<CID> {
@@ -72,6 +91,11 @@ export class LocalDag implements NodeDag {
       yield CID.createV1(rawCode, cid.multihash)
     }
   }
+}
+
+/** Where reads of these paths begin. Errors: InvalidCidError. */
+function rootsOf(...paths: readonly string[]): CID[] {
+  return paths.map((path) => parsePath(path).root)
 }
 
 /** Code of a codec that values can be read and written in. Errors: InvalidParametersError. */

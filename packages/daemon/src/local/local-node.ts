@@ -1,13 +1,11 @@
 import {
-  add,
   type AddedEntry,
   type AddSource,
-  type CarImportResult,
   cat,
   type DirectoryEntry,
   exportCar,
-  importCar,
   ls,
+  parsePath,
   resolve,
   tree,
   type TreeEntry,
@@ -43,6 +41,8 @@ import { type Repo, type RepoStat, repoVersion, type VerifyResult } from '@shard
 import { checkPeerId, checkPeerName, parseMultiaddr } from '../address.ts'
 import type { NodeConfig } from '../api/config.ts'
 import type { NodeStats } from '../api/stats.ts'
+import type { NodeGarbage } from '../api/garbage.ts'
+import type { NodePins } from '../api/pins.ts'
 import { ConnectError, OfflineError, reasonFor } from '../errors.ts'
 import type {
   BlockPutOptions,
@@ -56,6 +56,8 @@ import type {
   NodeDelegateOptions,
   NodeGetOptions,
   NodeId,
+  NodeImportOptions,
+  NodeImportResult,
   NodeLedgers,
   NodeListOptions,
   NodeReadOptions,
@@ -67,10 +69,11 @@ import type {
   ReportOptions,
   SwapNode
 } from '../node.ts'
+import type { BlockKeeper } from '../gc/keeper.ts'
 import { privateKeyOf } from '../keys.ts'
 import { scoredPeersMax } from '../limits.ts'
 import { agentVersion, version } from '../version.ts'
-import { checkBlockSize, cidForBlock, removeBlocks } from './blocks.ts'
+import { checkBlockSize, cidForBlock, removeBlocks, type RemoveOptions } from './blocks.ts'
 import { LocalBitswap } from './bitswap.ts'
 import { LocalDag } from './dag.ts'
 import { LocalSwarm } from './swarm.ts'
@@ -78,8 +81,10 @@ import { publicKeyText } from './identity.ts'
 import { nodeLedgers } from './ledgers.ts'
 import { admissionSettings, nodeAdmission, registerOptions } from './registration.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
+import { keptBlocks } from './kept.ts'
 import { offlineSource } from './source.ts'
 import { noStats } from './stats.ts'
+import { LocalWrites } from './writes.ts'
 
 /** What a node in this process is made of. */
 export interface LocalNodeInit {
@@ -107,12 +112,16 @@ export class LocalNode implements SwapNode {
   readonly dag: LocalDag
   readonly swarm: LocalSwarm
   readonly bitswap: LocalBitswap
+  readonly pins: NodePins
+  readonly garbage: NodeGarbage
   readonly #online: boolean
   readonly #metrics: PeerInit['metrics'] | undefined
   readonly #listen: readonly string[]
   readonly #onWarning: (message: string) => void
   readonly #limits: Partial<PeerLimits>
   readonly #offline: BlockSource
+  readonly #keeper: BlockKeeper
+  readonly #writes: LocalWrites
   #peer: Promise<Peer> | undefined
 
   constructor(init: LocalNodeInit) {
@@ -132,10 +141,15 @@ export class LocalNode implements SwapNode {
     })
     this.dag = new LocalDag({
       repo: init.repo,
-      reading: (options, use) => this.#reading(options, use),
-      read: async (options, use) => await this.#read(options, use),
+      reading: (options, use, roots) => this.#reading(options, use, roots),
+      read: async (options, use, roots) => await this.#read(options, use, roots),
       blockPut: async (bytes, options) => await this.blockPut(bytes, options)
     })
+    const { keeper, pins } = keptBlocks(init.repo, this.#offline, async (options, use) => await this.#read(options, use))
+    this.#keeper = keeper
+    this.pins = pins
+    this.garbage = keeper
+    this.#writes = new LocalWrites({ keeper, pins, blocks: init.repo.blocks, sink: this.#sink() })
   }
 
   /** The node's peer, started at the first call. Errors: OfflineError. */
@@ -146,12 +160,12 @@ export class LocalNode implements SwapNode {
   }
 
   async #start(): Promise<Peer> {
-    const { privateKey, blocks, datastore, config } = this.repo
+    const { privateKey, datastore, config } = this.repo
     // Loaded here, for the network's modules take longer to load than most offline commands take to run.
     const { createPeer } = await import('@shardswap/peer')
     return await createPeer({
       privateKey,
-      blockstore: blocks,
+      blockstore: this.#keeper.store,
       datastore,
       listen: this.#listen,
       ...(this.#metrics === undefined ? {} : { metrics: this.#metrics }),
@@ -176,9 +190,7 @@ export class LocalNode implements SwapNode {
   }
 
   async *add(sources: AsyncIterable<AddSource> | Iterable<AddSource>, options: NodeAddOptions = {}): AsyncGenerator<AddedEntry> {
-    const { onlyHash = false, ...rest } = options
-    const sink: BlockSink = onlyHash ? { put: async () => {} } : this.#sink()
-    yield* this.#guarded(options, add(sources, sink, rest))
+    yield* this.#guarded(options, this.#writes.add(sources, options))
   }
 
   async *cat(path: string, options: NodeReadOptions = {}): AsyncGenerator<Uint8Array> {
@@ -191,33 +203,33 @@ export class LocalNode implements SwapNode {
       }
       yield* cat(source, path, options)
     }
-    yield* this.#reading(options, sized)
+    yield* this.#reading(options, sized, [parsePath(path).root])
   }
 
   async *ls(path: string, options: NodeListOptions = {}): AsyncGenerator<DirectoryEntry> {
-    yield* this.#reading(options, (source) => ls(source, path, options))
+    yield* this.#reading(options, (source) => ls(source, path, options), [parsePath(path).root])
   }
 
   async get(path: string, target: string, options: NodeGetOptions = {}): Promise<WriteTreeResult> {
-    return await this.#read(options, async (source) => {
-      return await writeTree(sizedTree(tree(source, path, options), options.onSize), target, writeOptions(path, options))
-    })
+    const write = async (source: BlockSource): Promise<WriteTreeResult> =>
+      await writeTree(sizedTree(tree(source, path, options), options.onSize), target, writeOptions(path, options))
+    return await this.#read(options, write, [parsePath(path).root])
   }
 
   /** A whole tree, parents first. The content of an entry must be read, if at all, before the next entry is asked for. */
   async *tree(path: string, options: NodeReadOptions = {}): AsyncGenerator<TreeEntry> {
-    yield* this.#reading(options, (source) => tree(source, path, options))
+    yield* this.#reading(options, (source) => tree(source, path, options), [parsePath(path).root])
   }
 
   async blockPut(bytes: Uint8Array, options: BlockPutOptions = {}): Promise<BlockStat> {
     checkBlockSize(bytes.byteLength, options.allowBigBlock === true)
     const cid = cidForBlock(bytes, options)
-    await this.#sink().put(cid, bytes, options)
+    await this.#writes.put(cid, bytes, options)
     return { cid, size: bytes.byteLength }
   }
 
   async blockGet(cid: CID, options: FetchOptions = {}): Promise<Uint8Array> {
-    return await this.#read(options, async (source) => await source.get(cid, options))
+    return await this.#read(options, async (source) => await source.get(cid, options), [cid])
   }
 
   async blockStat(cid: CID, options: FetchOptions = {}): Promise<BlockStat> {
@@ -225,13 +237,13 @@ export class LocalNode implements SwapNode {
     return { cid, size: size ?? (await this.blockGet(cid, options)).byteLength }
   }
 
-  async *blockRm(cids: readonly CID[], options: AbortOptions & { readonly force?: boolean } = {}): AsyncGenerator<BlockRemoved> {
-    yield* removeBlocks(this.repo, cids, options.force === true)
+  async *blockRm(cids: readonly CID[], options: RemoveOptions = {}): AsyncGenerator<BlockRemoved> {
+    yield* removeBlocks(this.#keeper, cids, options)
   }
 
-  async dagImport(archive: AsyncIterable<Uint8Array>, options: AbortOptions = {}): Promise<CarImportResult> {
+  async dagImport(archive: AsyncIterable<Uint8Array>, options: NodeImportOptions = {}): Promise<NodeImportResult> {
     try {
-      return await importCar(archive, this.#sink(), { ...options, has: async (cid) => await this.repo.blocks.has(cid) })
+      return await this.#writes.import(archive, options)
     } catch (error) {
       throw reasonFor(error, options.signal)
     }
@@ -242,7 +254,7 @@ export class LocalNode implements SwapNode {
       const { cid } = await resolve(source, path, options)
       yield* exportCar(source, cid, options)
     }
-    yield* this.#reading(options, exported)
+    yield* this.#reading(options, exported, [parsePath(path).root])
   }
 
   async swarmPeers(): Promise<readonly ConnectedPeer[]> {
@@ -370,27 +382,33 @@ export class LocalNode implements SwapNode {
       put: async (cid, bytes, { signal } = {}) => {
         const peer = await this.#peer
         if (peer !== undefined && bytes.byteLength <= blockBytesMax) await peer.put(cid, bytes)
-        else await this.repo.blocks.put(cid, bytes, signal === undefined ? {} : { signal })
+        else await this.#keeper.store.put(cid, bytes, signal === undefined ? {} : { signal })
       }
     }
   }
 
-  async #read<T>(options: FetchOptions, use: (source: BlockSource) => Promise<T>): Promise<T> {
+  async #read<T>(options: FetchOptions, use: (source: BlockSource) => Promise<T>, roots: readonly CID[] = []): Promise<T> {
     let answer: { value: T } | undefined
     const single = async function* (source: BlockSource): AsyncGenerator<T> {
       yield await use(source)
     }
-    for await (const value of this.#reading(options, single)) answer = { value }
+    for await (const value of this.#reading(options, single, roots)) answer = { value }
     if (answer === undefined) throw new NotFoundError('nothing was read')
     return answer.value
   }
 
-  /** Runs a read against the repo or, online, against a session that ends with the read. */
-  async *#reading<T>(options: FetchOptions, use: (source: BlockSource) => AsyncIterable<T>): AsyncGenerator<T> {
-    if (!this.#online || options.offline === true) {
-      yield* this.#guarded(options, use(this.#offline))
-      return
+  /** Runs a read against the repo or, online, against a session that ends with the read. Collections that begin meanwhile spare what is below the roots. */
+  async *#reading<T>(options: FetchOptions, use: (source: BlockSource) => AsyncIterable<T>, roots: readonly CID[] = []): AsyncGenerator<T> {
+    const hold = this.#keeper.hold(roots, true)
+    try {
+      if (!this.#online || options.offline === true) yield* this.#guarded(options, use(this.#offline))
+      else yield* this.#fetching(options, use)
+    } finally {
+      hold.end()
     }
+  }
+
+  async *#fetching<T>(options: FetchOptions, use: (source: BlockSource) => AsyncIterable<T>): AsyncGenerator<T> {
     const peer = await this.peer()
     const session = peer.createSession({ signal: options.signal })
     try {

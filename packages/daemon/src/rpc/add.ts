@@ -14,6 +14,9 @@ function addOptions(query: Query): NodeAddOptions {
   const cidVersion = query.integer('cid-version')
   const rawLeaves = query.flag('raw-leaves')
   const hash = query.text('hash')
+  const pin = query.flag('pin') ?? true
+  const pinName = query.text('pin-name')
+  if (!pin && pinName !== undefined) throw new InvalidParametersError('pin-name option requires pin to be set')
   if (cidVersion !== undefined && cidVersion !== 0 && cidVersion !== 1) {
     throw new InvalidParametersError(`option "cid-version" is 0 or 1, not ${cidVersion}`)
   }
@@ -22,6 +25,8 @@ function addOptions(query: Query): NodeAddOptions {
     ...(cidVersion === undefined ? {} : { cidVersion }),
     ...(rawLeaves === undefined ? {} : { rawLeaves }),
     ...(hash === undefined ? {} : { hash }),
+    ...(pinName === undefined ? {} : { pinName }),
+    pin,
     trickle: query.flag('trickle') ?? false,
     wrapWithDirectory: query.flag('wrap-with-directory') ?? false,
     onlyHash: query.flag('only-hash') ?? false

@@ -18,7 +18,8 @@ function putOptions(query: Query): BlockPutOptions {
     ...(codec === undefined ? {} : { codec }),
     ...(mhtype === undefined ? {} : { mhtype }),
     ...(mhlen === undefined ? {} : { mhlen }),
-    allowBigBlock: query.flag('allow-big-block') ?? false
+    allowBigBlock: query.flag('allow-big-block') ?? false,
+    pin: query.flag('pin') ?? false
   }
 }
 

@@ -14,7 +14,7 @@ import { uploadedFiles } from './upload.ts'
 async function* importAll({ node, query, request, signal }: Call): AsyncGenerator<object> {
   const stats = query.flag('stats') ?? false
   for await (const content of uploadedFiles(request, signal)) {
-    const result = await node.dagImport(content, { signal })
+    const result = await node.dagImport(content, { signal, pinRoots: query.flag('pin-roots') ?? true })
     for (const line of importShapes(result)) if (stats || line.Root !== undefined) yield line
   }
 }

@@ -17,6 +17,11 @@ export class Query {
     return [first, ...others]
   }
 
+  /** All arguments, which may be none. */
+  argsIfAny(): readonly string[] {
+    return this.#params.getAll('arg').filter((text) => text !== '')
+  }
+
   /** The only argument. */
   arg(): string {
     const args = this.args()

@@ -17,6 +17,7 @@ import { configHandlers } from './config.ts'
 import { dagHandlers } from './dag.ts'
 import { refusal } from './guard.ts'
 import { nodeHandlers } from './node.ts'
+import { pinHandlers } from './pins.ts'
 import { Query } from './query.ts'
 import { readHandlers } from './read.ts'
 import { refsHandlers } from './refs.ts'
@@ -37,6 +38,7 @@ const handlers: Handlers = {
   ...configHandlers,
   ...dagHandlers,
   ...nodeHandlers,
+  ...pinHandlers,
   ...readHandlers,
   ...refsHandlers,
   ...repoHandlers,
