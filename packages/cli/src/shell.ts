@@ -15,7 +15,7 @@ export class Shell {
       await body(context)
       await context.out.flush()
     } catch (error) {
-      this.fail(error, context)
+      this.fail(context?.out.failure ?? error, context)
     } finally {
       context?.dispose()
     }

@@ -22,6 +22,11 @@ export class Output {
     })
   }
 
+  /** Why nothing more can be written: the end of the command, whatever its calls made of it. */
+  get failure(): Error | undefined {
+    return this.#failure
+  }
+
   /** Resolves once more can be written; a reader that does not read keeps nobody beyond the signal. */
   async write(data: Uint8Array | string): Promise<void> {
     this.#throwIfClosed()

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { type Daemon, startDaemon } from '@shardswap/daemon'
 import { openRepo } from '@shardswap/repo'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { folder, ok, run, someBytes } from '../command.ts'
+import { folder, ok, run, someBytes, start } from '../command.ts'
 import { quietDaemon } from './ways.ts'
 
 const loopback = '/ip4/127.0.0.1/tcp/0'
@@ -57,6 +57,22 @@ describe('[F64] a pipe whose reader has had enough', () => {
     expect(await shell(`shardswap repo stat ${api} | true`, cwd)).toEqual({ code: 0, stdout: '', stderr: '' })
     const got = await shell(`shardswap get ${api} -o out ${directory}/7 | cat`, cwd)
     expect(got).toEqual({ code: 0, stdout: '', stderr: 'Saved 1 B (1 file) to out\n' })
+  })
+
+  test('ends quietly too where it is found out while the next block is awaited', async () => {
+    const daemon = await quietDaemon()
+    const leaves = ['first ', 'second', 'third '].map((text) => Buffer.from(text))
+    const root = await addTo(daemon, [{ path: 'f', content: leaves }], 'size-6')
+    const missing = []
+    for (const leaf of leaves.slice(1)) missing.push((await daemon.node.blockPut(leaf)).cid)
+    for await (const { error } of daemon.node.blockRm(missing)) expect(error).toBeUndefined()
+    const reading = start(['cat', '--api', daemon.api, '--timeout', '1h', root], { stdin: '' })
+    await reading.says('first ')
+    reading.child.stdout.destroy()
+    await daemon.node.blockPut(leaves[1] ?? new Uint8Array())
+    expect(await reading.finished).toMatchObject({ code: 0, stderr: '' })
+    const peer = await daemon.node.peer()
+    await expect.poll(() => peer.wantlist(), { timeout: 20_000 }).toEqual([])
   })
 
   test.runIf(existsSync('/usr/bin/script'))('shows its progress on a terminal that is standard error alone', async () => {
