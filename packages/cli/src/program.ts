@@ -20,6 +20,7 @@ import { registerRegister } from './commands/register.ts'
 import { registerRepo } from './commands/repo.ts'
 import { registerReport } from './commands/report.ts'
 import { registerStats } from './commands/stats.ts'
+import { registerRouting } from './commands/routing.ts'
 import { registerSwarm } from './commands/swarm.ts'
 import { exitCodes } from './errors.ts'
 import { examples } from './examples.ts'
@@ -53,6 +54,7 @@ export function createProgram(shell: Shell): Command {
   registerRefs(program, shell)
   registerPin(program, shell)
   registerSwarm(program, shell)
+  registerRouting(program, shell)
   registerBitswap(program, shell)
   registerPing(program, shell)
   registerPeers(program, shell)

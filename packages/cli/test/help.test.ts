@@ -35,6 +35,10 @@ test('there is every command that is promised', () => {
     'register delegate',
     'register use',
     'unregister',
+    'routing findprovs',
+    'routing findpeer',
+    'routing provide',
+    'bootstrap list',
     'swarm peers',
     'swarm connect'
   ])

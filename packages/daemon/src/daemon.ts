@@ -1,4 +1,5 @@
 import type { PeerLimits } from '@shardswap/peer'
+import { ShardswapError } from '@shardswap/interface'
 import type { Repo } from '@shardswap/repo'
 import { ListenError } from './errors.ts'
 import { LocalNode } from './local/local-node.ts'
@@ -44,7 +45,7 @@ export async function startDaemon(init: DaemonInit): Promise<Daemon> {
   const { DaemonMetrics } = await import('./metrics/daemon-metrics.ts')
   const metrics = new DaemonMetrics()
   const { onWarning, limits } = init
-  const node = new LocalNode({ repo, online: true, listen, onWarning, limits, stats: metrics, metrics: metrics.forPeer })
+  const node = new LocalNode({ repo, online: true, isLasting: true, listen, onWarning, limits, stats: metrics, metrics: metrics.forPeer })
   const rpc = new RpcServer({ node, repoPath: repo.path, metrics, onShutdown: () => asked.resolve() })
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
@@ -76,6 +77,8 @@ async function listenForPeers(node: LocalNode, listen: readonly string[]): Retur
   try {
     return await node.peer()
   } catch (error) {
+    // What the config or a key says, and cannot be, says so itself.
+    if (error instanceof ShardswapError) throw error
     throw new ListenError(`cannot listen for peers on ${listen.join(', ')}: ${reasonText(error)}`, { cause: error })
   }
 }

@@ -17,6 +17,7 @@ import type { NodeDag } from './api/dag.ts'
 import type { NodeBitswap, NodeSwarm } from './api/network.ts'
 import type { RepoStat, ServeMode, VerifyResult } from '@shardswap/repo'
 import type { NodeConfig } from './api/config.ts'
+import type { NodeRoutes } from './api/routing.ts'
 import type { NodeStats } from './api/stats.ts'
 import type { NodeGarbage } from './api/garbage.ts'
 import type { NodePins } from './api/pins.ts'
@@ -267,6 +268,8 @@ export interface SwapNode {
   readonly swarm: NodeSwarm
   /** What is exchanged with whom, in the terms of Kubo. */
   readonly bitswap: NodeBitswap
+  /** Where blocks and peers are, and who is told of ours. */
+  readonly routing: NodeRoutes
   /** Single nodes, paths, links and sizes of DAGs. */
   readonly dag: NodeDag
   /** How much the repo holds. */

@@ -75,6 +75,7 @@ import { sizedTree, writeOptions } from '../tree.ts'
 import { RemoteConfig } from './config.ts'
 import { RemoteDag } from './dag.ts'
 import { RemoteBitswap, RemoteSwarm } from './network.ts'
+import { RemoteRoutes } from './routing.ts'
 import { DaemonCalls, fetchParams } from './daemon-calls.ts'
 import { body, call, type Params } from './http.ts'
 import { uploadFields, uploadOf, uploadSources } from './multipart.ts'
@@ -87,6 +88,7 @@ export class RemoteNode implements SwapNode {
   readonly dag: RemoteDag
   readonly swarm: RemoteSwarm
   readonly bitswap: RemoteBitswap
+  readonly routing: RemoteRoutes
   readonly stats: NodeStats
   readonly pins: NodePins
   readonly garbage: NodeGarbage
@@ -100,6 +102,7 @@ export class RemoteNode implements SwapNode {
     this.dag = new RemoteDag(this.#calls)
     this.swarm = new RemoteSwarm(this.#calls)
     this.bitswap = new RemoteBitswap(this.#calls)
+    this.routing = new RemoteRoutes(this.#calls)
     this.stats = new RemoteStats(this.#calls)
     this.pins = new RemotePins(this.#calls)
     this.garbage = new RemoteGarbage(this.#calls)

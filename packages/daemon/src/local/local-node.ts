@@ -77,6 +77,7 @@ import { checkBlockSize, cidForBlock, removeBlocks, type RemoveOptions } from '.
 import { LocalBitswap } from './bitswap.ts'
 import { LocalDag } from './dag.ts'
 import { LocalSwarm } from './swarm.ts'
+import { LocalRoutes, routingInit } from './routing.ts'
 import { publicKeyText } from './identity.ts'
 import { nodeLedgers } from './ledgers.ts'
 import { admissionSettings, nodeAdmission, registerOptions } from './registration.ts'
@@ -92,6 +93,8 @@ export interface LocalNodeInit {
   readonly repo: Repo
   /** False: no peer is ever started, and reads end at the repo. */
   readonly online: boolean
+  /** It stays: its peer finds others, and is found, by the config of the repo. False by default. */
+  readonly isLasting?: boolean
   /** Multiaddrs to listen on once the peer is started; `[]` by default. */
   readonly listen?: readonly string[]
   /** What counts for `stats`, where something does. */
@@ -114,7 +117,9 @@ export class LocalNode implements SwapNode {
   readonly bitswap: LocalBitswap
   readonly pins: NodePins
   readonly garbage: NodeGarbage
+  readonly routing: LocalRoutes
   readonly #online: boolean
+  readonly #isLasting: boolean
   readonly #metrics: PeerInit['metrics'] | undefined
   readonly #listen: readonly string[]
   readonly #onWarning: (message: string) => void
@@ -130,11 +135,13 @@ export class LocalNode implements SwapNode {
     this.stats = init.stats ?? noStats
     this.#metrics = init.metrics
     this.#online = init.online
+    this.#isLasting = init.isLasting === true
     this.#listen = init.listen ?? []
     this.#onWarning = init.onWarning ?? (() => undefined)
     this.#limits = init.limits ?? {}
     this.#offline = offlineSource(init.repo)
     this.bitswap = new LocalBitswap(async () => await this.peer())
+    this.routing = new LocalRoutes({ repo: init.repo, local: this.#offline, peer: async () => await this.peer() })
     this.swarm = new LocalSwarm({
       peer: async () => await this.peer(),
       connect: async (address, options) => await this.swarmConnect(address, options)
@@ -164,6 +171,7 @@ export class LocalNode implements SwapNode {
     // Loaded here, for the network's modules take longer to load than most offline commands take to run.
     const { createPeer } = await import('@shardswap/peer')
     return await createPeer({
+      ...(await routingInit({ repo: this.repo, onWarning: this.#onWarning }, this.#isLasting)),
       privateKey,
       blockstore: this.#keeper.store,
       datastore,
@@ -383,6 +391,7 @@ export class LocalNode implements SwapNode {
         const peer = await this.#peer
         if (peer !== undefined && bytes.byteLength <= blockBytesMax) await peer.put(cid, bytes)
         else await this.#keeper.store.put(cid, bytes, signal === undefined ? {} : { signal })
+        if (this.repo.config.routing.provide === 'all') peer?.routing.announce(cid)
       }
     }
   }

@@ -22,6 +22,8 @@ const options: Readonly<Record<string, string>> = {
   ping: 'count,n',
   refs: `format edges,e unique,u recursive,r max-depth ${fetching}`,
   resolve: fetching,
+  'routing/findprovs': 'num-providers,n',
+  'routing/provide': 'recursive,r',
   'swarm/addrs/local': 'id'
 }
 

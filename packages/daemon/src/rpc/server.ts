@@ -28,6 +28,7 @@ import { scoreHandlers } from './scores.ts'
 import { registrationHandlers } from './registration.ts'
 import { servingHandlers } from './serving.ts'
 import { statsHandlers } from './stats.ts'
+import { routingHandlers } from './routing.ts'
 import { swarmHandlers } from './swarm.ts'
 
 const handlers: Handlers = {
@@ -47,6 +48,7 @@ const handlers: Handlers = {
   ...servingHandlers,
   ...registrationHandlers,
   ...statsHandlers,
+  ...routingHandlers,
   ...swarmHandlers
 }
 
