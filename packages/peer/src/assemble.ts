@@ -13,7 +13,7 @@ import type { ExchangeInit } from './types.ts'
 const shareMaps: readonly ShareMap[] = ['proportional', 'equal', 'percentile']
 
 /** The node that an exchange runs on, and what else is not the caller's to choose. */
-export type AssembleNode<H extends Host> = Pick<PeerParts<H>, 'libp2p' | 'ownNode' | 'privateKey' | 'newPeer'>
+export type AssembleNode<H extends Host> = Pick<PeerParts<H>, 'libp2p' | 'ownNode' | 'privateKey' | 'newPeer' | 'store'>
 
 /**
  * An exchange on a node, not started. What it knew of others comes back from the datastore, which must be open.

@@ -66,6 +66,8 @@ export interface PeerParts<H extends Host> {
   /** The same node where it was made for this peer: it starts and stops with it. */
   readonly ownNode: Startable | undefined
   readonly blockstore: Blockstore
+  /** The same as the exchange uses it, where that is not as usual. */
+  readonly store?: LocalStore
   /** Of this peer's identity, where it is known. */
   readonly privateKey: PrivateKey | undefined
   readonly records: PeerRecords
@@ -106,7 +108,7 @@ export class ShardswapPeer<H extends Host = Host> implements Exchange {
     this.#ownNode = parts.ownNode
     this.#limits = limits
     this.#log = log
-    this.#store = localStore(blockstore)
+    this.#store = parts.store ?? localStore(blockstore)
     this.#records = records
     this.#scores = new ScoresProtocol({ libp2p, privateKey, log, nowMs, lines: records })
     this.#admission = new AdmissionShell({

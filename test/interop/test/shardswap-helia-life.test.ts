@@ -86,6 +86,26 @@ describe('the exchange of a Helia node', () => {
     expect(helia.shardswap.scores().map(({ peer: id }) => id)).toEqual([peer.peerId.toString()])
   })
 
+  test('leaves the writing of what Helia fetches to Helia, and stores what is fetched beside it', async () => {
+    let puts = 0
+    class CountingStore extends MemoryBlockstore {
+      override put(...args: Parameters<MemoryBlockstore['put']>): CID {
+        puts += 1
+        return super.put(...args) as CID
+      }
+    }
+    const peer = await ours()
+    const root = CID.parse(await addFile(file, peer))
+    const { cid, bytes } = await raw(26)
+    await peer.put(cid, bytes)
+    const helia = await swapped({}, quietHelia({ blockstore: new CountingStore() }))
+    await connected(helia, peer)
+    expect(sha256Of(await Array.fromAsync(unixfs(helia).cat(root)))).toBe(sha256Of(contentOf(file)))
+    expect(puts).toBe(helia.shardswap.stat().fetch.blocks)
+    expect(await helia.shardswap.get(cid)).toEqual(bytes)
+    expect(await helia.blockstore.has(cid)).toBe(true)
+  })
+
   test('closes sessions that Helia is done with, and opens them anew', async () => {
     const peer = await ours()
     const blocks = await Promise.all([raw(24), raw(25)])

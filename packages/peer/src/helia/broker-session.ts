@@ -3,13 +3,12 @@ import { peerIdFromCID } from '@libp2p/peer-id'
 import type { Logger } from '@libp2p/interface'
 import { isMultiaddr } from '@multiformats/multiaddr'
 import type { Session } from '../types.ts'
-import { brokerName, retrieve } from './retrieve.ts'
+import { brokerName, retrieve, type RetrievePorts } from './retrieve.ts'
 import type { OpenSessions } from './sessions.ts'
 import type { HeliaPeer, HeliaRetrieveOptions, HeliaSessionBroker, HeliaSessionOptions } from './types.ts'
 
-export interface BrokerSessionPorts {
+export interface BrokerSessionPorts extends RetrievePorts {
   readonly sessions: OpenSessions
-  readonly patient: boolean
   readonly log: Logger
   open(): Session
   /** A block that is here; undefined where it is not. */
@@ -42,7 +41,7 @@ export class BrokerSession implements HeliaSessionBroker {
     const session = this.#begin()
     try {
       if (options.providers !== undefined) addPeers(session, options.providers, this.#dials.signal, this.#ports.log)
-      return await retrieve(session, cid, options, this.#ports.patient)
+      return await retrieve(session, cid, options, this.#ports)
     } finally {
       this.#end()
     }

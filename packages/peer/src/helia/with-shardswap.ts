@@ -7,6 +7,7 @@ import { localStore } from '../store.ts'
 import { Announcements } from './announcements.ts'
 import { addPeers, BrokerSession, type BrokerSessionPorts } from './broker-session.ts'
 import { brokerName, retrieve } from './retrieve.ts'
+import { HeldBlocks } from './held-blocks.ts'
 import { heliaRouting } from './routing.ts'
 import { OpenSessions } from './sessions.ts'
 import type { HeliaBlockBroker, HeliaComponents, HeliaNode, WithExchange, WithShardswapInit } from './types.ts'
@@ -40,10 +41,14 @@ class HeliaExchange extends RestartableExchange {
   readonly broker: HeliaBlockBroker
   readonly #announcements: Announcements
   readonly #sessions: OpenSessions
+  readonly #held: HeldBlocks
   #dials = new AbortController()
 
   constructor(helia: HeliaNode, components: HeliaComponents, init: WithShardswapInit) {
     const { blockstore, datastore, logger } = components
+    const log = (init.logger ?? logger).forComponent('shardswap:helia')
+    const store = localStore(blockstore)
+    const held = new HeldBlocks(store, log)
     let peer: ShardswapPeer | undefined
     super(
       () => helia.libp2p.peerId,
@@ -51,12 +56,11 @@ class HeliaExchange extends RestartableExchange {
       async () => {
         const { privateKey, patient: _, sessionIdleMs: __, ...rest } = init
         const whole = { logger, datastore, routing: heliaRouting(components), ...rest, blockstore }
-        peer = await assemble(whole, { libp2p: libp2pOf(helia), ownNode: undefined, privateKey, newPeer })
+        peer = await assemble(whole, { libp2p: libp2pOf(helia), ownNode: undefined, privateKey, newPeer, store: held })
         return peer
       }
     )
-    const log = (init.logger ?? logger).forComponent('shardswap:helia')
-    const store = localStore(blockstore)
+    this.#held = held
     this.#sessions = new OpenSessions(init.sessionIdleMs ?? defaultSessionIdleMs)
     this.#announcements = new Announcements({
       isWanted: (cid) => peer?.isWanted(cid) === true,
@@ -67,10 +71,14 @@ class HeliaExchange extends RestartableExchange {
     this.broker = this.#newBroker({
       sessions: this.#sessions,
       patient: init.patient === true,
+      held,
       log,
       open: () => this.createSession(),
-      find: async (cid) => await store.find(cid, blockKey(cid)),
-      announce: (cid) => this.#announcements.announce(cid)
+      find: async (cid) => await held.find(cid, blockKey(cid)),
+      announce: (cid) => {
+        void held.announced(cid)
+        this.#announcements.announce(cid)
+      }
     })
   }
 
@@ -84,20 +92,21 @@ class HeliaExchange extends RestartableExchange {
     this.#announcements.stop()
     this.#sessions.closeAll()
     await super.stop()
+    this.#held.stop()
   }
 
   #newBroker(ports: BrokerSessionPorts): HeliaBlockBroker {
-    const { patient, log, announce } = ports
+    const { log, announce } = ports
     return {
       name: brokerName,
       announce: async (cid) => announce(cid),
       createSession: (options = {}) => new BrokerSession(ports, options),
       retrieve: async (cid, options = {}) => {
-        if (options.providers === undefined || options.providers.length === 0) return await retrieve(this, cid, options, patient)
+        if (options.providers === undefined || options.providers.length === 0) return await retrieve(this, cid, options, ports)
         const session = this.createSession()
         try {
           addPeers(session, options.providers, this.#dials.signal, log)
-          return await retrieve(session, cid, options, patient)
+          return await retrieve(session, cid, options, ports)
         } finally {
           session.close()
         }
