@@ -10,12 +10,16 @@ import { MemoryDatastore } from 'datastore-core'
 import { createHeliaLight } from 'helia'
 import * as json from 'multiformats/codecs/json'
 
+type Metrics = NonNullable<Parameters<typeof withLibp2pLight>[1]['metrics']>
 type Init = NonNullable<Parameters<typeof createHeliaLight>[0]>
 
 export type QuietHelia = HeliaWithLibp2p<{ identify: Identify }>
 
 /** Not started; with what it needs to serve beside others of one host. */
-export function quietHelia(init: Pick<Init, 'blockstore' | 'hashers' | 'routers'> = {}): QuietHelia {
+export function quietHelia({
+  metrics,
+  ...init
+}: Pick<Init, 'blockstore' | 'hashers' | 'routers'> & { metrics?: Metrics } = {}): QuietHelia {
   const node = createHeliaLight({
     blockstore: new MemoryBlockstore(),
     datastore: new MemoryDatastore(),
@@ -28,6 +32,7 @@ export function quietHelia(init: Pick<Init, 'blockstore' | 'hashers' | 'routers'
     connectionEncrypters: [noise()],
     streamMuxers: [yamux()],
     services: { identify: identify() },
+    ...(metrics === undefined ? {} : { metrics }),
     // All peers dial from one host here, and a busy event loop answers pings late.
     connectionManager: { inboundConnectionThreshold: 1_000, maxIncomingPendingConnections: 1_000 },
     connectionMonitor: { abortConnectionOnPingFailure: false }

@@ -1,11 +1,13 @@
 /** How the exchange lives in a Helia node: its start and its end, what it serves, what it leaves behind. */
 import { withBitswap } from '@helia/bitswap'
 import { unixfs } from '@helia/unixfs'
-import { withShardswap } from '@shardswap/peer'
-import { CID } from '@shardswap/interface'
+import { prometheusMetrics } from '@libp2p/prometheus-metrics'
+import { type HeliaBlockBroker, type HeliaNode, type HeliaSessionBroker, withShardswap } from '@shardswap/peer'
+import { type Block, CID } from '@shardswap/interface'
 import { MemoryBlockstore } from 'blockstore-core'
-import { createHeliaLight } from 'helia'
-import { describe, expect, test, vi } from 'vitest'
+import { type BlockBroker, type createHelia, createHeliaLight, type SessionBlockBroker } from 'helia'
+import { Registry } from 'prom-client'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { contentOf, mebibyte, sha256Of, type FileSpec } from '../src/content.ts'
 import { quietHelia, type QuietHelia } from '../src/helia-node.ts'
 import { connected, ours, raw, started, swapped } from '../src/helia-scene.ts'
@@ -120,6 +122,32 @@ describe('the exchange of a Helia node', () => {
     for (let time = 0; time < 200; time++) helia.blockstore.createSession(blocks[0].cid)
     expect(helia.shardswap.gauges().sessions).toBe(0)
   })
+})
+
+test("the metrics of Helia's libp2p are told of the exchange, also after a restart", async () => {
+  const registry = new Registry()
+  const metrics = prometheusMetrics({ registry, collectDefaultMetrics: false })
+  const [peer, helia] = [await ours(), await swapped({}, quietHelia({ metrics }))]
+  const blocks = await Promise.all([raw(27), raw(28), raw(29)])
+  const fetch = async (some: readonly Block[]): Promise<string> => {
+    await connected(helia, peer)
+    for (const { cid, bytes } of some) {
+      await peer.put(cid, bytes)
+      await Array.fromAsync(helia.blockstore.get(cid))
+    }
+    return await registry.metrics()
+  }
+  expect(await fetch(blocks.slice(0, 2))).toMatch(/^shardswap_blocks_received_total 2$/m)
+  await helia.stop()
+  await helia.start()
+  expect(await fetch(blocks.slice(2))).toMatch(/^shardswap_blocks_received_total 3$/m)
+})
+
+test("our broker is one of Helia's, by its types", () => {
+  expectTypeOf<HeliaBlockBroker>().toExtend<BlockBroker>()
+  expectTypeOf<HeliaSessionBroker>().toExtend<SessionBlockBroker>()
+  expectTypeOf<ReturnType<typeof createHelia>>().toExtend<HeliaNode>()
+  expect(withShardswap(quietHelia()).hasBlockBroker('bitswap')).toBe(true)
 })
 
 describe('mistakes show', () => {

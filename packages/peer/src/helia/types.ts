@@ -1,5 +1,5 @@
 import type { AbortOptions, CID } from '@shardswap/interface'
-import type { ComponentLogger, Libp2p, PrivateKey } from '@libp2p/interface'
+import type { ComponentLogger, Libp2p, Metrics, PrivateKey } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
@@ -28,6 +28,8 @@ export interface HeliaComponents {
   readonly blockstore: Blockstore
   readonly datastore: Datastore
   readonly logger: ComponentLogger
+  /** Told what docs/metrics.md lists; where Helia has none, those of its libp2p are. */
+  readonly metrics?: Metrics
   readonly routing: { findProviders(cid: CID, options?: AbortOptions): AsyncIterable<HeliaProvider> }
 }
 

@@ -1,8 +1,10 @@
 import { blockKey, InvalidParametersError } from '@shardswap/interface'
+import type { Metrics } from '@libp2p/interface'
 import { assemble, checkedLimits } from '../assemble.ts'
 import { newPeer } from '../create-peer.ts'
 import type { ShardswapPeer } from '../peer.ts'
 import { RestartableExchange } from '../service/restartable.ts'
+import { registerExchange } from '../metrics/exchange-metrics.ts'
 import { localStore } from '../store.ts'
 import { Announcements } from './announcements.ts'
 import { addPeers, BrokerSession, type BrokerSessionPorts } from './broker-session.ts'
@@ -42,6 +44,7 @@ class HeliaExchange extends RestartableExchange {
   readonly #announcements: Announcements
   readonly #sessions: OpenSessions
   readonly #held: HeldBlocks
+  #isMeasured = false
   #dials = new AbortController()
 
   constructor(helia: HeliaNode, components: HeliaComponents, init: WithShardswapInit) {
@@ -56,7 +59,9 @@ class HeliaExchange extends RestartableExchange {
       async () => {
         const { privateKey, patient: _, sessionIdleMs: __, ...rest } = init
         const whole = { logger, datastore, routing: heliaRouting(components), ...rest, blockstore }
-        peer = await assemble(whole, { libp2p: libp2pOf(helia), ownNode: undefined, privateKey, newPeer, store: held })
+        const libp2p = libp2pOf(helia)
+        peer = await assemble(whole, { libp2p, ownNode: undefined, privateKey, newPeer, store: held })
+        this.#measure(components.metrics ?? libp2p.metrics)
         return peer
       }
     )
@@ -93,6 +98,13 @@ class HeliaExchange extends RestartableExchange {
     this.#sessions.closeAll()
     await super.stop()
     this.#held.stop()
+  }
+
+  /** Once, for metrics are of a name; libp2p, which may bring them, is there from the first start on. */
+  #measure(metrics: Metrics | undefined): void {
+    if (this.#isMeasured) return
+    this.#isMeasured = true
+    registerExchange(metrics, this)
   }
 
   #newBroker(ports: BrokerSessionPorts): HeliaBlockBroker {
