@@ -89,6 +89,28 @@ describe('daemons on a private network', () => {
     expect(found?.peer).toBe((await asking.node.id()).id)
   })
 
+  test('with the strategy "roots" what is pinned is announced, and what is stored is not; a round meets pins of before', async () => {
+    const folder = await newFolder(onTestFinished)
+    const bootstrap = await asking.node.routing.bootstrap()
+    const first = await startDaemon({ repo: await newRepo(folder, { dht: 'server', bootstrap }) })
+    const [before] = await collect(first.node.add([{ path: 'before', content: [someBytes(300_000, 11)] }], { cidVersion: 1 }))
+    await first.stop()
+    await first.node.repo.configFile.set('routing.provide', 'roots')
+    const daemon = await startDaemon({ repo: await openRepo(folder) })
+    onTestFinished(async () => await daemon.stop())
+    const { routing } = await daemon.node.peer()
+    await until('the pin of before is announced', async () => routing.stat().announced === 1)
+    const unpinned = await daemon.node.blockPut(someBytes(1000, 12))
+    const [after] = await collect(daemon.node.add([{ path: 'after', content: [someBytes(300_000, 13)] }], { cidVersion: 1 }))
+    await until('the new pin is announced', async () => routing.stat().announced === 2 && routing.stat().announcesWaiting === 0)
+    const remote = await connectDaemon(asking.api)
+    const me = (await daemon.node.id()).id
+    for (const root of [before, after]) {
+      expect((await collect(remote.routing.findProviders(root?.cid ?? unpinned.cid))).map(({ peer }) => peer)).toEqual([me])
+    }
+    expect(await collect(remote.routing.findProviders(unpinned.cid))).toEqual([])
+  })
+
   test('a block that is not here is not provided, and what is no peer is not looked for', async () => {
     const remote = await connectDaemon(asking.api)
     await expect(remote.routing.provide([CID.parse(absent)])).rejects.toThrow(`block ${absent} not found locally, cannot provide`)

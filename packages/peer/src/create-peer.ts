@@ -61,7 +61,11 @@ export async function newPeer(init: PeerInit): Promise<NodePeer> {
   const { localNetwork } = modules
   const routing = new NodeRouting({ host: libp2p, routers, peers, provide, forget, localNetwork, datastore, wallMs: Date.now, log })
   const lookups = routers.length === 0 ? {} : { routing }
-  const parts = await partsFor({ ...init, ...lookups }, { libp2p, ownNode, privateKey, newPeer })
+  // Nodes that test servers have to be on the same network as those.
+  const others = async (other: PeerInit): Promise<NodePeer> => {
+    return await newPeer(init.swarmKey === undefined ? other : { ...other, swarmKey: init.swarmKey })
+  }
+  const parts = await partsFor({ ...init, ...lookups }, { libp2p, ownNode, privateKey, newPeer: others })
   const peer = new NodePeer({ ...init, ...lookups }, parts, routing)
   registerExchange(libp2p.metrics, peer)
   return peer

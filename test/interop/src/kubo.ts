@@ -36,6 +36,8 @@ export interface KuboInit {
   readonly peering?: readonly string[]
   /** Announce no address (behind a relay). */
   readonly announceNothing?: boolean
+  /** The text of its `swarm.key`: it is on that private network. */
+  readonly swarmKey?: string
 }
 
 export interface KuboNode extends RunningNode {
@@ -131,6 +133,7 @@ export async function startKubo(init: KuboInit = {}): Promise<KuboNode> {
     const configPath = join(folder, 'repo', 'config')
     const config = JSON.parse(await readFile(configPath, 'utf8')) as Config
     await writeFile(configPath, JSON.stringify(quietConfig(config, init), null, 2))
+    if (init.swarmKey !== undefined) await writeFile(join(folder, 'repo', 'swarm.key'), init.swarmKey)
     await keeper.startDaemon(binary, env)
     return node
   } catch (error) {

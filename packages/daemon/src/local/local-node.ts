@@ -77,6 +77,7 @@ import { checkBlockSize, cidForBlock, removeBlocks, type RemoveOptions } from '.
 import { LocalBitswap } from './bitswap.ts'
 import { LocalDag } from './dag.ts'
 import { LocalSwarm } from './swarm.ts'
+import type { Announcing } from './announcing.ts'
 import { LocalRoutes, routingInit } from './routing.ts'
 import { publicKeyText } from './identity.ts'
 import { nodeLedgers } from './ledgers.ts'
@@ -126,6 +127,7 @@ export class LocalNode implements SwapNode {
   readonly #limits: Partial<PeerLimits>
   readonly #offline: BlockSource
   readonly #keeper: BlockKeeper
+  readonly #announcing: Announcing
   readonly #writes: LocalWrites
   #peer: Promise<Peer> | undefined
 
@@ -152,8 +154,9 @@ export class LocalNode implements SwapNode {
       read: async (options, use, roots) => await this.#read(options, use, roots),
       blockPut: async (bytes, options) => await this.blockPut(bytes, options)
     })
-    const { keeper, pins } = keptBlocks(init.repo, this.#offline, async (options, use) => await this.#read(options, use))
+    const { keeper, pins, announcing } = keptBlocks(init.repo, this.#offline, async (options, use) => await this.#read(options, use))
     this.#keeper = keeper
+    this.#announcing = announcing
     this.pins = pins
     this.garbage = keeper
     this.#writes = new LocalWrites({ keeper, pins, blocks: init.repo.blocks, sink: this.#sink() })
@@ -170,8 +173,8 @@ export class LocalNode implements SwapNode {
     const { privateKey, datastore, config } = this.repo
     // Loaded here, for the network's modules take longer to load than most offline commands take to run.
     const { createPeer } = await import('@shardswap/peer')
-    return await createPeer({
-      ...(await routingInit({ repo: this.repo, onWarning: this.#onWarning }, this.#isLasting)),
+    const peer = await createPeer({
+      ...(await routingInit({ repo: this.repo, announcing: this.#announcing, onWarning: this.#onWarning }, this.#isLasting)),
       privateKey,
       blockstore: this.#keeper.store,
       datastore,
@@ -183,6 +186,8 @@ export class LocalNode implements SwapNode {
       backups: config.reliability.backups,
       admission: admissionSettings(config)
     })
+    this.#announcing.begin(peer)
+    return peer
   }
 
   async version(): Promise<NodeVersion> {
@@ -376,6 +381,7 @@ export class LocalNode implements SwapNode {
   async close(): Promise<void> {
     const starting = this.#peer
     this.#peer = undefined
+    this.#announcing.end()
     try {
       const peer = await starting?.catch(() => undefined)
       await peer?.stop()
@@ -391,7 +397,7 @@ export class LocalNode implements SwapNode {
         const peer = await this.#peer
         if (peer !== undefined && bytes.byteLength <= blockBytesMax) await peer.put(cid, bytes)
         else await this.#keeper.store.put(cid, bytes, signal === undefined ? {} : { signal })
-        if (this.repo.config.routing.provide === 'all') peer?.routing.announce(cid)
+        this.#announcing.stored(cid)
       }
     }
   }

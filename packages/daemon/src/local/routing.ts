@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { refs } from '@shardswap/content'
 import { type AbortOptions, type BlockSource, type CID, InvalidParametersError, NotFoundError } from '@shardswap/interface'
-import type { NodeRoutingInit, Peer, ProvideInit, RoutedProvider } from '@shardswap/peer'
+import type { NodeRoutingInit, Peer, RoutedProvider } from '@shardswap/peer'
 import { profileConfig, type Repo } from '@shardswap/repo'
 import { checkPeerId } from '../address.ts'
 import type { FindProvidersOptions, NodeRoutes, RoutedPeer, RoutingProvideOptions } from '../api/routing.ts'
 import { reasonFor } from '../errors.ts'
+import type { Announcing } from './announcing.ts'
 
 /** Providers that are enough, where nothing is said; Kubo's number. */
 const providersFoundMax = 20
@@ -16,6 +17,7 @@ const providersFoundMax = 20
 /** What routing is to know of the node. */
 export interface NodeRoutingSource {
   readonly repo: Repo
+  readonly announcing: Announcing
   readonly onWarning: (message: string) => void
 }
 
@@ -39,14 +41,6 @@ function withoutPublic(named: readonly string[], key: 'bootstrap' | 'delegated',
   return others
 }
 
-function provideInit({ repo }: NodeRoutingSource): ProvideInit | undefined {
-  const { provide, provideEveryMs } = repo.config.routing
-  const all = async function* (options: AbortOptions): AsyncGenerator<CID> {
-    for await (const { cid } of repo.blocks.entries(options)) yield cid
-  }
-  return provide === 'all' ? { keys: all, everyMs: provideEveryMs } : undefined
-}
-
 /**
  * How a node's peer finds others, by the config of its repo. One that runs for a single command does not, but stays on
  * its private network.
@@ -60,7 +54,7 @@ export async function routingInit(
   const swarmKey = await readSwarmKey(repo)
   const network = swarmKey === undefined ? {} : { swarmKey }
   if (!isLasting) return network
-  const provide = provideInit(source)
+  const provide = source.announcing.provide()
   return {
     ...network,
     bootstrap: swarmKey === undefined ? routing.bootstrap : withoutPublic(routing.bootstrap, 'bootstrap', onWarning),

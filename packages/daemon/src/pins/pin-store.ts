@@ -47,6 +47,8 @@ function parsed(value: Uint8Array): unknown {
 export class PinStore {
   readonly #repo: Pick<Repo, 'datastore' | 'sync'>
   readonly #turn = new Turn()
+  /** Told of pins once they are forced to the disk. */
+  onPinned: (pins: readonly Pin[]) => void = () => undefined
   /** The forcing to the disk that has not begun yet. */
   #nextSync: Promise<void> | undefined
   #lastSync: Promise<void> = Promise.resolve()
@@ -77,15 +79,16 @@ export class PinStore {
    * blocks written before it, are forced to the disk. Errors: those of `decide`; then nothing is changed.
    */
   async change<T>(decide: () => Promise<PinChange & { readonly answer: T }>): Promise<T> {
-    const answer = await this.#turn.run(async () => {
+    const { answer, put } = await this.#turn.run(async () => {
       const { put = [], remove = [], answer } = await decide()
       const batch = this.#repo.datastore.batch()
       for (const pin of put) batch.put(keyOf(pin.cid), encode(pin))
       for (const cid of remove) batch.delete(keyOf(cid))
       await batch.commit()
-      return answer
+      return { answer, put }
     })
     await this.#sync()
+    this.onPinned(put)
     return answer
   }
 

@@ -34,31 +34,44 @@ function checked<T extends MultiaddrConnection>(connection: T): T {
   if (!isReading(connection)) return connection
   const where = connection.remoteAddr.toString()
   let seen = 0
-  const take = connection.onData.bind(connection)
+  const onData = connection.onData.bind(connection)
   const abort = connection.abort.bind(connection)
+  const send = connection.send.bind(connection)
   const onRemoteReset = connection.onRemoteReset.bind(connection)
-  const fits = (data: Bytes): boolean => {
+  let refusal: Error | undefined
+  const refuse = (words: string, cause?: Error): void => {
+    refusal = new PrivateNetworkError(`the peer at ${where} ${words}`, { cause })
+    abort(refusal)
+  }
+  const take = (data: Bytes): boolean => {
     const next = data.subarray(0, Math.min(data.byteLength, greeting.byteLength - seen))
     const isRight = next.every((byte, at) => byte === greeting[seen + at])
     seen += next.byteLength
+    if (!isRight) refuse('is not on this private network: it has another swarm.key')
     return isRight
   }
-  const refuse = (): void => abort(new PrivateNetworkError(`the peer at ${where} is not on this private network: it has another swarm.key`))
-  const unbegun = (cause?: Error): Error =>
-    new PrivateNetworkError(`the peer at ${where} ended the connection before it began: it may have another swarm.key, or none`, { cause })
   connection.onData = (data) => {
-    if (seen < greeting.byteLength && !fits(data)) refuse()
-    else take(data)
+    if (seen >= greeting.byteLength || take(data)) onData(data)
   }
-  connection.abort = (error) => abort(seen < greeting.byteLength && !isGivenUp(error) ? unbegun(error) : error)
+  connection.abort = (error) => {
+    if (seen < greeting.byteLength && !isGivenUp(error)) refuse(unbegun, error)
+    else abort(error)
+  }
   connection.onRemoteReset = () => {
-    if (seen < greeting.byteLength) abort(unbegun())
+    if (seen < greeting.byteLength) refuse(unbegun)
     else onRemoteReset()
   }
+  // Whoever writes to what was refused learns why, and not only that it is closed.
+  connection.send = (data) => {
+    if (refusal !== undefined) throw refusal
+    return send(data)
+  }
   // It may have spoken before we could listen.
-  if (connection.readBuffer.byteLength > 0 && !fits(connection.readBuffer)) refuse()
+  if (connection.readBuffer.byteLength > 0) take(connection.readBuffer)
   return connection
 }
+
+const unbegun = 'ended the connection before it began: it may have another swarm.key, or none'
 
 function isGivenUp(error: Error): boolean {
   return error.name === 'AbortError' || error.name === 'TimeoutError'

@@ -3,7 +3,7 @@ import { type AbortOptions, type CID, NotFoundError, type PeerKey, peerKey } fro
 import type { Logger, PeerId } from '@libp2p/interface'
 import { NoRouterError } from '../errors.ts'
 import { providersNamedMax, routerTimeoutMs } from './limits.ts'
-import { together, untilAborted } from './together.ts'
+import { orAborted, together, untilAborted } from './together.ts'
 import type { RoutedProvider, Router } from './types.ts'
 
 /** Asks all at once. One that fails or hangs is logged and holds nobody back. */
@@ -57,8 +57,9 @@ export class Routers {
   async provide(cid: CID, { signal }: AbortOptions = {}): Promise<void> {
     const told = this.#routers.filter((router) => router.provide !== undefined)
     if (told.length === 0) throw new NoRouterError('there is no router that takes announcements: the DHT is off')
-    const ends = [this.#ending.signal, ...(signal === undefined ? [] : [signal])]
-    const results = await Promise.allSettled(told.map(async (router) => await router.provide?.(cid, { signal: AbortSignal.any(ends) })))
+    const end = AbortSignal.any([this.#ending.signal, ...(signal === undefined ? [] : [signal])])
+    const tell = async (router: Router): Promise<void> => await router.provide?.(cid, { signal: end })
+    const results = await Promise.allSettled(told.map(async (router) => await orAborted(tell(router), end)))
     signal?.throwIfAborted()
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
     if (failures.length === results.length) throw failures[0]

@@ -22,6 +22,19 @@ export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSi
   }
 }
 
+/** What a promise gives, unless the signal fires first; then rejects with its reason, whether the promise hears of it or not. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const offAbort = onAbort(signal, () => reject(signal.reason))
+  promise.catch(() => undefined)
+  try {
+    signal.throwIfAborted()
+    return await Promise.race([promise, aborted])
+  } finally {
+    offAbort()
+  }
+}
+
 interface Pull<T> {
   readonly source: AsyncIterator<T>
   readonly result?: IteratorResult<T>
