@@ -2,6 +2,7 @@
 import { connectDaemon, findDaemon, openLocalNode, type RemoteNode, startDeadline, type SwapNode } from '@shardswap/daemon'
 import { AbortError, messageOf } from '@shardswap/interface'
 import { openRepo, repoPath } from '@shardswap/repo'
+import { checkApi, givenToken } from './api-auth.ts'
 import { UsageError } from './errors.ts'
 import type { GlobalOptions } from './options.ts'
 import { Output } from './terminal/output.ts'
@@ -70,7 +71,9 @@ export class Context {
   /** The daemon that `--api` names, or that serves the repo; undefined where none does. Errors: DaemonUnreachableError. */
   async findDaemon(): Promise<RemoteNode | undefined> {
     const { api } = this.options
-    return api === undefined ? await findDaemon(this.repoPath, this.signal) : await connectDaemon(api, this.signal)
+    const token = await givenToken(this.options)
+    checkApi(api, token)
+    return api === undefined ? await findDaemon(this.repoPath, this.signal, token) : await connectDaemon(api, this.signal, token)
   }
 
   async #open(needsPeers: boolean): Promise<SwapNode> {

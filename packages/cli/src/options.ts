@@ -1,6 +1,6 @@
 /** Values of options: what is wrong is said before anything is done (exit code 2). */
 import { messageOf } from '@shardswap/interface'
-import { codecNames, hashNames, isLoopback, parseDurationMs, parseMultiaddr } from '@shardswap/daemon'
+import { codecNames, hashNames, parseDurationMs, parseMultiaddr } from '@shardswap/daemon'
 import { profileNames } from '@shardswap/repo'
 import { InvalidArgumentError, Option } from 'commander'
 
@@ -8,6 +8,7 @@ import { InvalidArgumentError, Option } from 'commander'
 export interface GlobalOptions {
   readonly repo?: string
   readonly api?: string
+  readonly apiAuth?: string
   readonly peer?: readonly string[]
   readonly listen?: readonly string[]
   readonly offline?: boolean
@@ -43,13 +44,6 @@ function multiaddrText(text: string): string {
 
 function collectMultiaddr(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, multiaddrText(text)]
-}
-
-function apiText(text: string): string {
-  const host = refused(() => parseMultiaddr(text)).getComponents()[0]?.value ?? ''
-  if (!isLoopback(host))
-    throw new InvalidArgumentError('The API has full power over the node, so it is on loopback only: /ip4/127.0.0.1/tcp/5001')
-  return text
 }
 
 /** An empty text is a variable that was not set in a script, not a wish for the default. */
@@ -116,7 +110,13 @@ export function profileOption(flags: string): Option {
 export function globalOptions(): Option[] {
   return [
     new Option('--repo <dir>', 'folder of the repo (else SHARDSWAP_PATH, else ~/.shardswap)'),
-    new Option('--api <multiaddr>', 'talk to the daemon at this address; for "daemon", where to listen for commands').argParser(apiText),
+    new Option('--api <multiaddr>', 'talk to the daemon at this address; for "daemon", where to listen for commands').argParser(
+      multiaddrText
+    ),
+    new Option(
+      '--api-auth <token>',
+      'token of the daemon\'s API, or @FILE with it (else SHARDSWAP_API_AUTH, else "api.auth" of the config)'
+    ),
     new Option('--peer <multiaddr>', 'connect to this peer first; may be given several times').argParser(collectMultiaddr),
     new Option('--listen <multiaddr>', 'listen for peers here; may be given several times').argParser(collectMultiaddr),
     new Option('--offline', 'use what is in the repo and ask no peer'),

@@ -9,6 +9,7 @@ import { registerDag } from './commands/dag.ts'
 import { registerDaemon } from './commands/daemon.ts'
 import { registerDemo } from './commands/demo.ts'
 import { registerGet } from './commands/get.ts'
+import { registerHealth } from './commands/health.ts'
 import { registerLedger } from './commands/ledger.ts'
 import { registerNode } from './commands/node.ts'
 import { registerPeers } from './commands/peers.ts'
@@ -63,6 +64,7 @@ export function createProgram(shell: Shell): Command {
   registerAdmission(program, shell)
   registerRegister(program, shell)
   registerNode(program, shell)
+  registerHealth(program, shell)
   registerStats(program, shell)
   return examples(program, [
     ['shardswap demo', 'see it work: four peers on this machine'],

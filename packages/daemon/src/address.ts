@@ -4,6 +4,8 @@ import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 export interface HostPort {
   readonly host: string
   readonly port: number
+  /** The token that the daemon there takes. */
+  readonly token?: string | undefined
 }
 
 /** Host and TCP port of a multiaddr such as `/ip4/127.0.0.1/tcp/5001`. Errors: InvalidParametersError. */

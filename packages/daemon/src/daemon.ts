@@ -12,8 +12,12 @@ export interface DaemonInit {
   readonly repo: Repo
   /** Multiaddrs to listen on for peers; the repo's config by default. */
   readonly listen?: readonly string[]
-  /** Multiaddr of the RPC, on loopback; the repo's config by default. */
+  /** Multiaddr of the RPC, on loopback unless there is a token; the repo's config by default. */
   readonly api?: string
+  /** The token that callers of the RPC must show; the repo's config by default, which has none by default. */
+  readonly apiAuth?: string
+  /** How long a client of the RPC may take to send a request's headers, in milliseconds; `rpcHeadersMs` by default. */
+  readonly rpcHeadersMs?: number
   /** What whoever runs the daemon should know, in words for people; the log has it too. */
   readonly onWarning?: (message: string) => void
   /** Limits of its peer that are other than the defaults. */
@@ -46,7 +50,15 @@ export async function startDaemon(init: DaemonInit): Promise<Daemon> {
   const metrics = new DaemonMetrics()
   const { onWarning, limits } = init
   const node = new LocalNode({ repo, online: true, isLasting: true, listen, onWarning, limits, stats: metrics, metrics: metrics.forPeer })
-  const rpc = new RpcServer({ node, repoPath: repo.path, metrics, onShutdown: () => asked.resolve() })
+  const rpc = new RpcServer({
+    node,
+    repoPath: repo.path,
+    metrics,
+    token: init.apiAuth ?? repo.config.api.auth,
+    origins: repo.config.api.origins,
+    headersMs: init.rpcHeadersMs,
+    onShutdown: () => asked.resolve()
+  })
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     stopped ??= stopAll(repo, rpc, node, metrics)

@@ -36,6 +36,13 @@ export class ListenError extends ShardswapError {
   override readonly code = ListenError.code
 }
 
+/** The daemon takes a token, and none or another was shown. */
+export class UnauthorizedError extends ShardswapError {
+  static readonly code = 'ERR_UNAUTHORIZED'
+  override readonly name = 'UnauthorizedError'
+  override readonly code = UnauthorizedError.code
+}
+
 /** Nobody answers at the daemon's address, or not as a daemon would. */
 export class DaemonUnreachableError extends ShardswapError {
   static readonly code = 'ERR_DAEMON_UNREACHABLE'
@@ -68,6 +75,7 @@ const known = [
   OfflineError,
   ConnectError,
   ListenError,
+  UnauthorizedError,
   ConfigError,
   CollectionError,
   RepoFullError,

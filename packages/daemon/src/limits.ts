@@ -8,6 +8,15 @@ export const rpcHeaderBytesMax = 64 * 1024
 /** Connections to the RPC at a time. */
 export const rpcConnectionsMax = 256
 
+/** Whoever takes longer to send a request's headers is cut off; a program of this machine needs a moment. */
+export const rpcHeadersMs = 10_000
+
+/** What all calls together read ahead of slow clients: the first one has half, as much as a reader has by itself. */
+export const rpcReadAheadBytesMax = 128 * 1024 * 1024
+
+/** What a call reads ahead where the others have nearly all: the usual leaf. */
+export const rpcReadAheadBytesMin = 256 * 1024
+
 /** Requests of one `block rm` go out with at most so many CIDs, to stay within `rpcHeaderBytesMax`. */
 export const cidsPerRequestMax = 200
 

@@ -28,6 +28,8 @@ export interface FetchOptions extends AbortOptions {
   readonly offline?: boolean
   /** Wait for as long as the signal allows. Else a block of which nothing is heard for a minute is NotFoundError. */
   readonly patient?: boolean
+  /** How far a read may be ahead of who takes it, in bytes; 64 MiB by default. A daemon decides that itself. */
+  readonly readAheadBytesMax?: number
 }
 
 /** Of which version a node and its repo are. */

@@ -1,9 +1,10 @@
 /** `daemon`: a node that stays. */
 import { messageOf } from '@shardswap/interface'
 import { type Daemon, startDaemon } from '@shardswap/daemon'
-import { initRepo, openRepo, profileConfig, type ProfileName, repoExists } from '@shardswap/repo'
+import { configFile, initRepo, openRepo, profileConfig, type ProfileName, repoExists } from '@shardswap/repo'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
+import { checkApi, givenToken } from '../api-auth.ts'
 import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
 import { profileOption } from '../options.ts'
@@ -17,19 +18,27 @@ interface DaemonFlags {
   readonly initProfile: ProfileName
 }
 
+async function configuredToken(repoPath: string): Promise<string | undefined> {
+  const token = await configFile(repoPath).get('api.auth')
+  return typeof token === 'string' ? token : undefined
+}
+
 async function open(context: Context, { init, initProfile }: DaemonFlags): Promise<Daemon> {
   const { repoPath, options } = context
+  const token = await givenToken(options)
   if (init === true && !(await repoExists(repoPath))) {
     context.note(`Making a repo at ${repoPath}`)
     await initRepo(repoPath, { config: profileConfig(initProfile) })
   }
   const { listen, api } = options
+  checkApi(api, token ?? (await configuredToken(repoPath)))
   const repo = await openRepo(repoPath)
   return await startDaemon({
     repo,
     onWarning: (message) => context.note(`Warning: ${message}`),
     ...(listen === undefined ? {} : { listen }),
-    ...(api === undefined ? {} : { api })
+    ...(api === undefined ? {} : { api }),
+    ...(token === undefined ? {} : { apiAuth: token })
   })
 }
 
@@ -82,6 +91,7 @@ export function registerDaemon(program: Command, shell: Shell): void {
     ['shardswap daemon --init', 'the first start'],
     ['shardswap daemon --listen /ip4/0.0.0.0/tcp/4002 --api /ip4/127.0.0.1/tcp/5002', 'a second node, with --repo too'],
     ['shardswap daemon --listen /ip4/127.0.0.1/tcp/0 --api /ip4/127.0.0.1/tcp/0', 'on free ports; the repo\'s file "api" tells which'],
+    ['shardswap daemon --api /ip4/0.0.0.0/tcp/5001 --api-auth @/run/secrets/api-token', 'for other machines, which show the token'],
     ['shardswap daemon --peer /ip4/192.0.2.1/tcp/4001/p2p/12D3…', 'connected to a peer from the start']
   ]).action(async (flags: DaemonFlags, command: Command) => await shell.run(command, async (context) => await serve(context, flags)))
 }

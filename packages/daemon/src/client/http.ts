@@ -24,11 +24,14 @@ export async function call(daemon: HostPort, command: string, params: Params, op
   const query = queryText(params)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const request = httpRequest({
-    host: daemon.host,
+    host: reachableHost(daemon.host),
     port: daemon.port,
     method: 'POST',
     path: `/api/v0/${command}${query === '' ? '' : `?${query}`}`,
-    headers: upload === undefined ? { 'Content-Length': 0 } : { 'Content-Type': upload.contentType },
+    headers: {
+      ...(daemon.token === undefined ? {} : { Authorization: `Bearer ${daemon.token}` }),
+      ...(upload === undefined ? { 'Content-Length': 0 } : { 'Content-Type': upload.contentType })
+    },
     // Kept alive, for else a daemon that ends its answer early closes the connection under an upload. It is used once.
     agent
   })
@@ -45,6 +48,12 @@ export async function call(daemon: HostPort, command: string, params: Params, op
     request.destroy()
     throw reasonFor(error, signal)
   }
+}
+
+/** A daemon that listens on all addresses is reached at this machine's own. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return host === '::' ? '::1' : host
 }
 
 async function answer(request: ClientRequest, daemon: HostPort, upload: Upload | undefined): Promise<IncomingMessage> {

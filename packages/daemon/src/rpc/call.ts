@@ -11,6 +11,8 @@ export interface Call {
   readonly request: IncomingMessage
   /** Ends when the client closes, the `timeout` option passes or the daemon stops. */
   readonly signal: AbortSignal
+  /** How many bytes it may read ahead of its client. */
+  readAheadBytesMax(): number
   /** Where the node's repo is. */
   readonly repoPath: string
   /** Asks the daemon to stop. */
@@ -21,7 +23,7 @@ type Handler = (call: Call) => Reply | Promise<Reply>
 export type Handlers = Readonly<Record<string, Handler>>
 
 /** How a call looks for blocks. One with a timeout waits for all of it. */
-export function fetchOptions({ query, signal }: Call): FetchOptions {
+export function fetchOptions({ query, signal, readAheadBytesMax }: Call): FetchOptions {
   const patient = query.flag('patient') ?? query.timeoutMs() !== undefined
-  return { signal, patient, offline: query.flag('offline') ?? false }
+  return { signal, patient, offline: query.flag('offline') ?? false, readAheadBytesMax: readAheadBytesMax() }
 }

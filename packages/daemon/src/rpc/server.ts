@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { AbortError, ShardswapError, StoppedError } from '@shardswap/interface'
 import { hostPort, isLoopback, tcpMultiaddr } from '../address.ts'
 import { startDeadline } from '../deadline.ts'
-import { ListenError, reasonFor } from '../errors.ts'
-import { lingerMs, rpcConnectionsMax, rpcHeaderBytesMax } from '../limits.ts'
+import { ListenError, reasonFor, UnauthorizedError } from '../errors.ts'
+import { lingerMs, rpcConnectionsMax, rpcHeaderBytesMax, rpcHeadersMs, rpcReadAheadBytesMax, rpcReadAheadBytesMin } from '../limits.ts'
 import type { LocalNode } from '../local/local-node.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import { addHandlers } from './add.ts'
@@ -15,10 +15,12 @@ import type { Handlers } from './call.ts'
 import { commandHandlers, missingText } from './commands.ts'
 import { configHandlers } from './config.ts'
 import { dagHandlers } from './dag.ts'
-import { refusal } from './guard.ts'
+import { allowOrigin, answerPreflight } from './cors.ts'
+import { foreignOrigin, refusal } from './guard.ts'
 import { nodeHandlers } from './node.ts'
 import { pinHandlers } from './pins.ts'
 import { Query } from './query.ts'
+import { ReadAhead, type ReadAheadShare } from './read-ahead.ts'
 import { readHandlers } from './read.ts'
 import { refsHandlers } from './refs.ts'
 import { repoHandlers } from './repo.ts'
@@ -61,6 +63,12 @@ export interface RpcServerInit {
   readonly node: LocalNode
   readonly repoPath: string
   readonly metrics: DaemonMetrics
+  /** The token that callers must show; undefined: none, and the API listens on loopback only. */
+  readonly token: string | undefined
+  /** How long a client may take to send a request's headers, in milliseconds; `rpcHeadersMs` by default. */
+  readonly headersMs?: number | undefined
+  /** Origins of web pages that may call. */
+  readonly origins: readonly string[]
   /** Called when a client asks the daemon to stop. */
   readonly onShutdown: () => void
 }
@@ -70,12 +78,19 @@ export class RpcServer {
   readonly #init: RpcServerInit
   readonly #server: Server
   readonly #stopping = new AbortController()
+  readonly #readAhead = new ReadAhead(rpcReadAheadBytesMax, rpcReadAheadBytesMin)
   #port = 0
 
   constructor(init: RpcServerInit) {
     this.#init = init
     // An upload may take hours; a client that sends nothing at all is cut off by the header's timeout.
-    this.#server = createServer({ maxHeaderSize: rpcHeaderBytesMax, requestTimeout: 0 }, (request, response) => {
+    const limits = {
+      maxHeaderSize: rpcHeaderBytesMax,
+      requestTimeout: 0,
+      headersTimeout: init.headersMs ?? rpcHeadersMs,
+      connectionsCheckingInterval: (init.headersMs ?? rpcHeadersMs) / 4
+    }
+    this.#server = createServer(limits, (request, response) => {
       // Whatever goes wrong with one request, the daemon goes on.
       this.#answer(request, response).catch(() => response.destroy())
     })
@@ -85,7 +100,11 @@ export class RpcServer {
   /** Binds a loopback multiaddr, port 0 for a free one; resolves to the multiaddr bound. Errors: ListenError. */
   async listen(address: string): Promise<string> {
     const { host, port } = hostPort(address)
-    if (!isLoopback(host)) throw new ListenError(`the API has full power over the node, so it listens on loopback only, not on ${address}`)
+    if (!isLoopback(host) && this.#init.token === undefined) {
+      throw new ListenError(
+        `the API has full power over the node: without a token (api.auth) it listens on loopback only, not on ${address}`
+      )
+    }
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => {
         const why = error.code === 'EADDRINUSE' ? `port ${port} is in use by another program` : error.message
@@ -112,9 +131,20 @@ export class RpcServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => {})
-    const reason = refusal(request.headers, this.#port)
-    if (reason !== undefined) {
-      fail(request, response, new RefusedError(reason), 403)
+    response.on('finish', () => endBody(request))
+    const { token, origins } = this.#init
+    const guard = { port: this.#port, token, origins }
+    const foreign = foreignOrigin(request.headers, guard)
+    if (foreign !== undefined && request.method === 'OPTIONS') {
+      answerPreflight(response, foreign)
+      return
+    }
+    const refused = refusal(request.headers, guard)
+    if (foreign !== undefined) allowOrigin(response, foreign)
+    if (refused !== undefined) {
+      const { status, reason } = refused
+      if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer')
+      fail(request, response, status === 401 ? new UnauthorizedError(reason) : new RefusedError(reason), status)
       return
     }
     const url = URL.parse(request.url ?? '/', 'http://localhost')
@@ -174,20 +204,31 @@ export class RpcServer {
     const deadline = startDeadline(this.#stopping.signal, timeoutMs)
     response.on('close', () => deadline.abort(new AbortError('the client closed the connection')))
     const { node, repoPath, onShutdown } = this.#init
+    let share: ReadAheadShare | undefined
+    const readAheadBytesMax = (): number => (share ??= this.#readAhead.take()).bytes
     const shutdown = (): void => {
       response.once('finish', onShutdown)
     }
     try {
-      const reply = await handler({ node, query, request, repoPath, shutdown, signal: deadline.signal })
+      const reply = await handler({ node, query, request, repoPath, shutdown, readAheadBytesMax, signal: deadline.signal })
       await writeReply(response, reply)
     } catch (error) {
       const reason = reasonFor(error, deadline.signal)
       this.#init.metrics.calls.failed(isCallersMistake(reason))
       fail(request, response, reason)
     } finally {
+      share?.release()
       deadline.clear()
     }
   }
+}
+
+/** A body goes on after the answer has ended: it is nobody's, and its connection is closed once its sender has had a moment. */
+function endBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  const late = setTimeout(() => request.destroy(), lingerMs)
+  request.once('end', () => clearTimeout(late))
+  request.once('close', () => clearTimeout(late))
 }
 
 /** Answers with an error; what the client still sends is read for a moment, so that it gets to see the answer. */
