@@ -23,7 +23,8 @@ type Handler = (call: Call) => Reply | Promise<Reply>
 export type Handlers = Readonly<Record<string, Handler>>
 
 /** How a call looks for blocks. One with a timeout waits for all of it. */
-export function fetchOptions({ query, signal, readAheadBytesMax }: Call): FetchOptions {
+export function fetchOptions(call: Call): FetchOptions {
+  const { query, signal } = call
   const patient = query.flag('patient') ?? query.timeoutMs() !== undefined
-  return { signal, patient, offline: query.flag('offline') ?? false, readAheadBytesMax: readAheadBytesMax() }
+  return { signal, patient, offline: query.flag('offline') ?? false, readAheadBytesMax: call.readAheadBytesMax() }
 }
