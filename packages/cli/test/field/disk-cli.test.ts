@@ -25,7 +25,7 @@ async function shell(line: string, cwd: string): Promise<{ code: number; stdout:
 
 async function addTo(daemon: Daemon, sources: Parameters<Daemon['node']['add']>[0], chunker = 'size-262144'): Promise<string> {
   let root = ''
-  for await (const { cid } of daemon.node.add(sources, { chunker, cidVersion: 1 })) root = cid.toString()
+  for await (const { cid } of daemon.node.add(sources, { chunker, cidVersion: 1, pin: false })) root = cid.toString()
   return root
 }
 
