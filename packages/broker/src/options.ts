@@ -5,7 +5,9 @@ import type { BrokerLimits } from './limits.ts'
 
 /** What a broker is made of. */
 export interface BrokerOptions {
+  /** As `defaultBrokerLimits`, or with changes to it. */
   readonly limits: BrokerLimits
+  /** Chance; every session draws from it. */
   readonly random: Random
   /** Judges peers; where it is left out, all count alike and nobody is asked beside another. */
   readonly reliability?: ReliabilityCore | undefined

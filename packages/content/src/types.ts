@@ -20,11 +20,15 @@ export interface AddSource {
 export interface AddOptions extends AbortOptions {
   /** `size-N`, N in bytes. */
   readonly chunker?: string
+  /** Version of the CIDs; 0 by default, as for Kubo. */
   readonly cidVersion?: 0 | 1
+  /** Whether leaves are raw blocks; by default only with version 1. */
   readonly rawLeaves?: boolean
+  /** The trickle layout, for streams that are read from the beginning. */
   readonly trickle?: boolean
   /** A multihash name, e.g. `sha2-256`; any other than it means CID version 1. */
   readonly hash?: string
+  /** Puts all into a directory, which keeps the names. */
   readonly wrapWithDirectory?: boolean
   /** Bytes taken in so far, for a progress bar. */
   readonly onProgress?: (bytes: number) => void
@@ -61,8 +65,11 @@ export interface TreeEntry extends DirectoryEntry {
   content?(options?: ReadOptions): AsyncIterable<Uint8Array>
 }
 
+/** Which part of a file is read, and how far ahead. */
 export interface ReadOptions extends AbortOptions {
+  /** Bytes of the file that are left out at its beginning. */
   readonly offset?: number
+  /** Bytes that are given at most. */
   readonly length?: number
   /** Bytes of blocks that may be asked for ahead of the reader; a limit with a default. */
   readonly readAheadBytesMax?: number

@@ -52,6 +52,7 @@ export interface NodeId {
   readonly protocols: readonly string[]
 }
 
+/** How content is added: the options of `add`, and what becomes of its root. */
 export interface NodeAddOptions extends AddOptions {
   /** Compute the CIDs and store nothing. */
   readonly onlyHash?: boolean
@@ -61,6 +62,7 @@ export interface NodeAddOptions extends AddOptions {
   readonly pinName?: string
 }
 
+/** How a block is stored. */
 export interface BlockPutOptions extends AbortOptions {
   /** Name of the CID's codec; `raw` by default, `v0` for a CIDv0. */
   readonly codec?: string
@@ -74,11 +76,13 @@ export interface BlockPutOptions extends AbortOptions {
   readonly pin?: boolean
 }
 
+/** How an archive is imported. */
 export interface NodeImportOptions extends AbortOptions {
   /** Pin the roots; true by default. */
   readonly pinRoots?: boolean
 }
 
+/** What came out of an archive, and was pinned. */
 export interface NodeImportResult extends CarImportResult {
   /** Roots that are not pinned, and why; none where no root was to be. */
   readonly unpinned: readonly { readonly cid: CID; readonly reason: string }[]
@@ -100,11 +104,13 @@ export interface BlockRemoved {
   readonly error?: string
 }
 
+/** Which part of a file is read, and whether others may be asked for it. */
 export interface NodeReadOptions extends ReadOptions, FetchOptions {
   /** Told how many bytes are to come, before the first one, where that is known. */
   readonly onSize?: (bytes: bigint) => void
 }
 
+/** How a tree is written to disk, and whether others may be asked for it. */
 export interface NodeGetOptions extends FetchOptions {
   /** Make symlinks too that lead out of what is written; left out by default, with a warning. */
   readonly unsafeLinks?: boolean
@@ -132,16 +138,19 @@ export interface NodeScores {
   readonly calibration: Calibration | undefined
 }
 
+/** Of which period the account is asked for. */
 export interface ReportOptions extends AbortOptions {
   /** Name of the period, e.g. `2026-11-30`; the present one by default. */
   readonly period?: string | undefined
 }
 
+/** Which receipts are asked for. */
 export interface ReceiptListOptions extends ReportOptions {
   /** Only those in which this peer had a turn. */
   readonly peer?: string | undefined
 }
 
+/** Of whom the ledgers are asked for. */
 export interface LedgerOptions extends AbortOptions {
   /** This client's alone, with what it wants. Errors: NotFoundError where nothing is known of it. */
   readonly peer?: string | undefined
@@ -176,6 +185,7 @@ export interface NodeAdmission {
   readonly peersKnown: number
 }
 
+/** How long a binding, a claim or a delegation is to hold. */
 export interface LifetimeOptions extends AbortOptions {
   /** How long what is made holds, in milliseconds. */
   readonly lifetimeMs?: number | undefined
@@ -183,18 +193,25 @@ export interface LifetimeOptions extends AbortOptions {
 
 /** Keys are libp2p's protobuf, as in the file `identity.key` of a repo. They are used once and not kept. */
 export interface NodeRegisterOptions extends LifetimeOptions {
+  /** The private key that signs as the owner; the node's own by default. */
   readonly ownerKey?: Uint8Array | undefined
+  /** The private key of the client; the node's own by default. */
   readonly clientKey?: Uint8Array | undefined
+  /** The server's word that it belongs to the owner; where it is left out, the node is the server. */
   readonly serverClaim?: string | undefined
 }
 
+/** Whose bindings are revoked. */
 export interface NodeUnregisterOptions extends AbortOptions {
+  /** The private key that signs as the owner; the node's own by default. */
   readonly ownerKey?: Uint8Array | undefined
   /** The client key whose binding ends; all that are the node's or point to it by default. */
   readonly client?: string | undefined
 }
 
+/** How a delegation is to be. */
 export interface NodeDelegateOptions extends LifetimeOptions {
+  /** The private key of the client; the node's own by default. */
   readonly clientKey?: Uint8Array | undefined
 }
 

@@ -8,6 +8,7 @@ export interface Block {
 
 /** Options of everything that can be given up. */
 export interface AbortOptions {
+  /** Ends the call when it fires. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -39,6 +39,7 @@ export interface ExchangeInit {
   readonly routing?: Routing
   /** Serve blocks to others; true by default. */
   readonly serve?: boolean
+  /** Changes to the limits of fetching. */
   readonly limits?: Partial<PeerLimits>
   /** Limits and parameters of the judgement of peers. */
   readonly reliabilityLimits?: Partial<ReliabilityLimits>
@@ -54,6 +55,7 @@ export interface ExchangeInit {
   readonly serveLimits?: Partial<ServeLimits>
   /** Whom the serving half serves first, and how (I8 to I16). */
   readonly admission?: AdmissionSettings
+  /** Where the log goes; libp2p's by default. */
   readonly logger?: ComponentLogger
   /** Told, beside the log, what whoever runs the peer should know: that what it remembered of others cannot be used. */
   readonly onWarning?: (message: string) => void
@@ -80,19 +82,23 @@ export interface PeerInit extends ExchangeInit, NodeRoutingInit {
   readonly start?: boolean
 }
 
+/** How a block is asked for, and how long it is waited for. */
 export interface GetOptions extends GetBlockOptions {
   /** Give up after so many milliseconds with TimeoutError. */
   readonly timeoutMs?: number
   /** A larger block is refused with TooLargeError, and not stored for this caller; no bound by default. */
   readonly maxBytes?: number
+  /** Told what happens to the want on its way. */
   readonly onProgress?: (event: FetchProgress) => void
 }
 
+/** How blocks are asked for, and in which order they come. */
 export interface GetManyOptions extends GetOptions {
   /** `request`: in the order asked (default); `arrival`: as they come. */
   readonly order?: 'request' | 'arrival'
 }
 
+/** Whom a session asks, and what ends it. */
 export interface SessionInit extends AbortOptions {
   /** Only these peers are asked, ever; no broadcast, no routing. */
   readonly peers?: readonly PeerId[]
@@ -120,6 +126,7 @@ export interface FetchStat extends Figures {
   readonly wantsSent: number
 }
 
+/** What came from one peer, and how its want queue stands. */
 export interface PeerFetchStat extends FetchStat {
   readonly peer: string
   /** 0 to 100, a percentage; see `PeerScore`. */
@@ -139,6 +146,7 @@ export interface PeerFetchStat extends FetchStat {
   readonly bytesPerS?: number
 }
 
+/** What one session has fetched, and what it waits for. */
 export interface SessionStat extends FetchStat {
   /** How many asks one want is worth now, 1 to 4 (B9). */
   readonly potential: number

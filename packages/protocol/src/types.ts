@@ -83,6 +83,7 @@ export interface Skipped {
   readonly blocks: number
 }
 
+/** A message as it was read, with what was left out of it. */
 export interface DecodedMessage extends BitswapMessage {
   readonly skipped: Skipped
 }

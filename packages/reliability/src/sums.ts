@@ -16,6 +16,7 @@ export interface Counters {
   readonly rescued: number
 }
 
+/** The account of one peer in a period. */
 export interface AccountRow extends Counters {
   readonly peer: PeerKey
 }

@@ -5,8 +5,11 @@ import type { ReliabilityLimits, ShareMap } from './limits.ts'
 
 /** What a `Reliability` begins with. */
 export interface ReliabilityInit {
+  /** Changes to the limits of the judgement. */
   readonly limits?: Partial<ReliabilityLimits> | undefined
+  /** Changes to the limits of the accounts. */
   readonly accountLimits?: Partial<AccountLimits> | undefined
+  /** Changes to the limits of the budget for backups. */
   readonly budgetLimits?: Partial<BudgetLimits> | undefined
   /** How scores become shares of the primary picks (P21); `proportional` where it is left out. */
   readonly share?: ShareMap | undefined

@@ -4,13 +4,17 @@ import type { SessionPorts } from './views.ts'
 
 /** What a session is made of. */
 export interface SessionOptions {
+  /** As `defaultSessionLimits`, or with changes to it. */
   readonly limits: SessionLimits
+  /** Chance: which peer is drawn. */
   readonly random: Random
+  /** What it may ask of whoever runs it. */
   readonly ports: SessionPorts
   /** Our own peer, for the ownership of blocks among those who fetch the same. */
   readonly self: PeerKey
   /** Only these are asked, ever. */
   readonly fixedPeers?: ReadonlySet<PeerKey> | undefined
+  /** Now, on the cores' clock. */
   readonly nowMs: number
 }
 

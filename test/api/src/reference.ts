@@ -85,18 +85,37 @@ function signaturesOf(declaration: DeclarationReflection): readonly Reflection[]
   return [...(signatures ?? []), ...(called ?? []), getSignature, setSignature].filter((one) => one !== undefined)
 }
 
-function isDocumented(declaration: DeclarationReflection): boolean {
-  return declaration.hasComment() || signaturesOf(declaration).some((signature) => signature.hasComment())
+function textOf(reflection: Reflection): string {
+  return (reflection.comment?.summary ?? []).map(({ text }) => text).join('')
 }
 
-/** Whether the reader meets it: an export, or a method or accessor of one. What a type spells out inside itself is part of that type. */
+/** typedoc gives an interface without a docstring that of the one that it extends, which says nothing of what is new. */
+function isBorrowed(declaration: DeclarationReflection): boolean {
+  if (!declaration.kindOf([ReflectionKind.Class, ReflectionKind.Interface])) return false
+  const extended = (declaration.extendedTypes ?? []).map((type) => (type.type === 'reference' ? type.reflection : undefined))
+  return extended.some((parent) => parent !== undefined && textOf(parent) === textOf(declaration))
+}
+
+function isDocumented(declaration: DeclarationReflection): boolean {
+  if (signaturesOf(declaration).some((signature) => signature.hasComment())) return true
+  return declaration.hasComment() && !isBorrowed(declaration)
+}
+
+/** Options are written by those who call, so each says what it does. */
+function isOption({ kind, parent }: DeclarationReflection): boolean {
+  const isOptions = parent?.kindOf(ReflectionKind.Interface) === true && /(?:Init|Options)$/.test(parent.name)
+  return kind === ReflectionKind.Property && isOptions
+}
+
+/** Whether the reader meets it: an export, a method or accessor of one, or an option. What a type spells out inside itself is part of that type. */
 function isMet(declaration: DeclarationReflection): boolean {
   const { parent } = declaration
+  if (isOption(declaration)) return true
   if (declaration.kindOf(ReflectionKind.Module) || declaration.kindOf(selfEvident)) return false
   return parent?.kindOf(shown) === true
 }
 
-/** What is wrong with the reference: exports, methods and accessors without a docstring, then what typedoc warns of, such as links to nothing. */
+/** What is wrong with the reference: exports, their methods and accessors, and options without a docstring, then what typedoc warns of, such as links to nothing. */
 export function faults({ project, complaints }: Reference): string[] {
   const found: string[] = []
   for (const reflection of Object.values(project.reflections)) {

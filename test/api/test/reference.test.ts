@@ -8,10 +8,10 @@ const folder = join(import.meta.dirname, 'samples')
 const reference = await readReference({ files: [join(folder, 'undocumented.ts')], tsconfig: join(folder, 'tsconfig.json') })
 
 describe('the API reference', () => {
-  it('finds exports, methods and accessors without a docstring, and links to nothing', () => {
+  it('finds exports, their methods and accessors, and options without a docstring, and links to nothing', () => {
     const found = faults(reference)
     const names = found.flatMap((fault) => / (\S+) has no docstring$/.exec(fault)?.[1] ?? [])
-    expect(names.toSorted()).toEqual(['Choice', 'Half.legs', 'Half.walk', 'Untold', 'untold', 'untoldMax'])
+    expect(names.toSorted()).toEqual(['Choice', 'Derived', 'Half.legs', 'Half.walk', 'Untold', 'WalkOptions.depth', 'untold', 'untoldMax'])
     expect(found[0]).toMatch(/undocumented\.ts:\d+ /)
     expect(found.filter((fault) => !fault.includes('has no docstring'))).toEqual([expect.stringContaining('Nowhere')])
   })

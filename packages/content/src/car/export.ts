@@ -5,10 +5,13 @@ import { cidKey } from '../cid-key.ts'
 import { type Planned, readAhead } from '../read/ahead.ts'
 import { type Link, linksOf } from './links.ts'
 
+/** How an archive is written. */
 export interface CarExportOptions extends AbortOptions {
   /** Each block as often as the walk comes to it, instead of once. */
   readonly duplicates?: boolean
+  /** Bytes of blocks that may be asked for ahead of the reader; a limit with a default. */
   readonly readAheadBytesMax?: number
+  /** The deepest DAG that is walked, in links from the root; a limit with a default. */
   readonly dagDepthMax?: number
 }
 

@@ -18,12 +18,15 @@ import type { CarImportResult } from '../types.ts'
 import { BoundedSink } from '../write/sink.ts'
 import { BoundedReader } from './reader.ts'
 
+/** How an archive is read. */
 export interface CarImportOptions extends AbortOptions {
   /** Whether the sink has a block already: asked for roots that the archive does not hold. */
   readonly has?: (cid: CID) => boolean | Promise<boolean>
   /** Blocks and bytes of blocks so far. */
   readonly onProgress?: (blocks: number, bytes: number) => void
+  /** Bytes of the longest section, a CID and a block; a limit with a default. */
   readonly carSectionBytesMax?: number
+  /** Bytes of the longest header; a limit with a default. */
   readonly carHeaderBytesMax?: number
 }
 

@@ -5,6 +5,7 @@ import { cidKey } from '../cid-key.ts'
 import { type Planned, readAhead } from '../read/ahead.ts'
 import { type ResolvedNode, resolveNode } from './resolve.ts'
 
+/** Which links are told. */
 export interface RefsOptions extends AbortOptions {
   /** The links of what is linked too, and so on; all of it is read. */
   readonly recursive?: boolean

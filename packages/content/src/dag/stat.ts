@@ -20,6 +20,7 @@ export interface DagSizes {
   readonly bytes: number
 }
 
+/** How a DAG is measured. */
 export interface DagStatOptions extends AbortOptions {
   /** Told after each block of what was counted so far. */
   readonly onProgress?: ((sizes: DagSizes) => void) | undefined

@@ -6,12 +6,15 @@ import { readBytes } from '../limits.ts'
 import { throwIfAborted } from '../local.ts'
 import type { AddSource, UnixTime } from '../types.ts'
 
+/** What of a folder on disk is taken. */
 export interface WalkOptions extends AbortOptions {
   /** Go into directories; without it a directory is an error, as for Kubo. */
   readonly recursive?: boolean
   /** Take hidden files within directories too. A hidden path that is named itself is always taken. */
   readonly hidden?: boolean
+  /** Takes permissions along. */
   readonly preserveMode?: boolean
+  /** Takes times of change along. */
   readonly preserveMtime?: boolean
 }
 

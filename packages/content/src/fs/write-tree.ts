@@ -8,6 +8,7 @@ import { throwIfAborted } from '../local.ts'
 import type { ReadOptions, TreeEntry, UnixTime } from '../types.ts'
 import { checkName, staysInside } from './names.ts'
 
+/** How a tree is written to disk. */
 export interface WriteTreeOptions extends AbortOptions {
   /** The name of a lone file where the target is a folder that exists; by default its name, else its CID. */
   readonly name?: string

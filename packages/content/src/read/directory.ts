@@ -11,11 +11,13 @@ import { describe, innerShard, type Resolved, resolvePath } from './resolve.ts'
 
 const nothing = new Uint8Array(0)
 
+/** How a tree is walked. */
 export interface TreeOptions extends ReadOptions {
   /** The consumer reads every file: raw leaves are fetched ahead with the rest. */
   readonly contents?: boolean
 }
 
+/** How a directory is listed. */
 export interface ListOptions extends ReadOptions {
   /** Names and CIDs alone: no entry is fetched, and those that are not raw are of type `other` and size 0. */
   readonly namesOnly?: boolean

@@ -3,11 +3,13 @@ import type { DagSizes, RefsOptions } from '@shardswap/content'
 import type { AbortOptions, CID } from '@shardswap/interface'
 import type { FetchOptions } from '../node.ts'
 
+/** How a node of a DAG is given. */
 export interface DagGetOptions extends FetchOptions {
   /** Name of the codec to answer in; `dag-json` by default. */
   readonly outputCodec?: string | undefined
 }
 
+/** How a node of a DAG is read and stored. */
 export interface DagPutOptions extends AbortOptions {
   /** Name of the codec that the bytes are in; `dag-json` by default. */
   readonly inputCodec?: string | undefined
@@ -26,10 +28,13 @@ export interface DagPlace {
   readonly rest: string
 }
 
+/** How a DAG is measured. */
 export interface DagSizeOptions extends FetchOptions {
+  /** Told the sizes so far, now and then. */
   readonly onProgress?: ((sizes: DagSizes) => void) | undefined
 }
 
+/** Which links are told, and in which words. */
 export interface DagRefsOptions extends FetchOptions, RefsOptions {
   /** Text of a link, with `<src>`, `<dst>` and `<linkname>` in it; `<dst>` by default. */
   readonly format?: string | undefined

@@ -4,6 +4,7 @@ import type { FetchOptions } from '../node.ts'
 /** What a pin keeps: a block with all that it leads to, or that block alone; or that some other pin leads to it. */
 export type PinType = 'recursive' | 'direct' | 'indirect'
 
+/** How a pin is to be. */
 export interface PinAddOptions extends FetchOptions {
   /** With all that it leads to; true by default. */
   readonly isRecursive?: boolean
@@ -13,6 +14,7 @@ export interface PinAddOptions extends FetchOptions {
   readonly onProgress?: ((blocks: number, bytes: number) => void) | undefined
 }
 
+/** Which pins are listed. */
 export interface PinListOptions extends AbortOptions {
   /** All by default. */
   readonly type?: PinType | 'all' | undefined
@@ -31,11 +33,13 @@ export interface PinEntry {
   readonly via?: CID
 }
 
+/** Which pins are removed. */
 export interface PinRemoveOptions extends FetchOptions {
   /** False: of direct pins alone. True by default. */
   readonly isRecursive?: boolean
 }
 
+/** How a pin is replaced. */
 export interface PinUpdateOptions extends FetchOptions {
   /** Take the old pin away; true by default. */
   readonly unpin?: boolean

@@ -9,6 +9,7 @@ export interface Bandwidth {
   readonly outBytesPerS: number
 }
 
+/** Of what the traffic is asked for. */
 export interface BandwidthOptions extends AbortOptions {
   /** Of this protocol alone, e.g. `/ipfs/bitswap/1.2.0`, and then without what all protocols share. */
   readonly protocol?: string | undefined

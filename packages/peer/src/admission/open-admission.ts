@@ -21,6 +21,7 @@ export interface OpenAdmissionInit {
   readonly datastore: Datastore
   /** The node's identity. */
   readonly privateKey: PrivateKey
+  /** Settings and limits as the node runs with. */
   readonly settings?: AdmissionSettings
   /** Told what cannot be used of what was kept. */
   readonly onWarning?: (message: string) => void

@@ -8,7 +8,9 @@ import { type PeerLimits, peerLimits } from '../limits.ts'
 export interface ExchangeOptions {
   /** Our own peer. */
   readonly self: PeerKey
+  /** Chance; a seeded one makes a run that can be repeated. */
   readonly random: Random
+  /** Changes to the limits. */
   readonly limits?: Partial<PeerLimits>
   /** Judges peers, and remembers them; where it is left out, all count alike. */
   readonly reliability?: ReliabilityCore | undefined

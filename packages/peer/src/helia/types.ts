@@ -51,6 +51,7 @@ export type HeliaBrokerProgress =
 /** Our events, and beside them Helia's. */
 export type HeliaProgress = FetchProgress | HeliaBrokerProgress
 
+/** How a block is fetched, as Helia asks for it. */
 export interface HeliaRetrieveOptions extends AbortOptions {
   /** Peers that are likely to have the block; others are asked and looked for as well. */
   readonly providers?: HeliaPeer[]
@@ -58,6 +59,7 @@ export interface HeliaRetrieveOptions extends AbortOptions {
   readonly validateFn?: (bytes: Uint8Array) => Promise<void>
   /** Bytes; a larger block is refused. Default 2 MiB. */
   readonly maxSize?: number
+  /** Told what happens on the way: our events, and Helia's beside them. */
   readonly onProgress?: (event: HeliaProgress) => void
 }
 
@@ -70,6 +72,7 @@ export interface HeliaSessionOptions extends AbortOptions {
   readonly providers?: HeliaPeer[]
   /** Ask nobody: what is not here is not found. */
   readonly offline?: boolean
+  /** Told what happens on the way: our events, and Helia's beside them. */
   readonly onProgress?: (event: HeliaProgress) => void
 }
 

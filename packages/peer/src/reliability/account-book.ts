@@ -37,6 +37,7 @@ export interface AccountReceipt {
   readonly credited: number | null
 }
 
+/** Which receipts are asked for. */
 export interface ReceiptsOptions extends AbortOptions {
   /** The present period by default. */
   readonly period?: string | undefined

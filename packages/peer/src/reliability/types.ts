@@ -46,6 +46,7 @@ export interface OwnScore extends ScoreStatement {
   readonly signed: Uint8Array
 }
 
+/** What is asked of the peer besides its score. */
 export interface OwnScoreOptions extends AbortOptions {
   /** Name of the accounting period; the present one by default. */
   readonly period?: string

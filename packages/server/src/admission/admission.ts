@@ -39,11 +39,13 @@ export interface Decision {
 
 /** What admission is made of. */
 export interface AdmissionInit {
+  /** What becomes of requests that are not admitted. */
   readonly mode: AdmissionMode
   /** As `verifyAdmissionLimits` gives them. */
   readonly limits: AdmissionLimits
   /** The wall's time at `nowMs`. */
   readonly wallMs: number
+  /** The same moment on the cores' clock. */
   readonly nowMs: number
   /** What `saved` gave in an earlier run … */
   readonly saved?: SavedAdmission

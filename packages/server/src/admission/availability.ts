@@ -29,7 +29,9 @@ export interface SavedServer {
 export interface AvailabilityInit {
   /** The wall's time at `nowMs`. */
   readonly wallMs: number
+  /** The same moment on the cores' clock. */
   readonly nowMs: number
+  /** What a server counts for before it was tested, and how many are remembered. */
   readonly limits: AvailabilityPrior & { readonly serversMax: number }
   /** What `saved` gave, perhaps in an earlier run. */
   readonly saved?: readonly SavedServer[]

@@ -29,7 +29,9 @@ export type RecordOutcome = 'taken' | 'known' | RecordFault
 export interface RegistryInit<Signed extends BindingRecord> {
   /** The wall's time at `nowMs`. */
   readonly wallMs: number
+  /** The same moment on the cores' clock. */
   readonly nowMs: number
+  /** As `verifyRegistryLimits` gives them. */
   readonly limits: RegistryLimits
   /**
    * Whether the signatures are right: of a binding the owner's, the client key's and the server's, which says who owns it;

@@ -37,6 +37,7 @@ export interface Visit {
 export interface TestScheduleInit {
   /** As `verifyTestLimits` gives them. */
   readonly limits: TestLimits
+  /** Chance: when a server is visited, and for what. */
   readonly random: Random
   /** Whether a server is registered now: others are not tested. */
   readonly isRegistered: (server: PeerKey) => boolean

@@ -24,6 +24,17 @@ export class Half implements Told {
   }
 }
 
+export interface Derived extends Told {
+  readonly more: number
+}
+
+/** Has one, but for what it is made of. */
+export interface WalkOptions {
+  readonly depth?: number
+  /** Has one. */
+  readonly breadth?: number
+}
+
 export const untoldMax = 1
 
 /** Calls {@link Nowhere}. */
