@@ -1,10 +1,12 @@
 /** What Helia asks of a block broker, and what an app sees of the exchange behind it. Everything runs in this process. */
+import { unixfs } from '@helia/unixfs'
 import { multiaddr } from '@multiformats/multiaddr'
 import type { HeliaProgress, Peer } from '@shardswap/peer'
-import type { CID } from '@shardswap/interface'
+import { CID } from '@shardswap/interface'
 import { describe, expect, test, vi } from 'vitest'
-import { blockOf, bytesOf, mebibyte } from '../src/content.ts'
+import { blockOf, bytesOf, contentOf, mebibyte, sha256Of, type FileSpec } from '../src/content.ts'
 import { quietHelia } from '../src/helia-node.ts'
+import { addFile } from '../src/ours-content.ts'
 import { connected, ours, raw, type SwappedHelia, swapped } from '../src/helia-scene.ts'
 
 const waitMs = 20_000
@@ -103,6 +105,20 @@ describe('a block that Helia asks for', () => {
     await session.addPeer(third.peerId.toCID())
     expect(await Array.fromAsync(session.get(blocks[2].cid))).toEqual([blocks[2].bytes])
     await expect(session.addPeer(unreachable)).rejects.toBeInstanceOf(Error)
+  })
+
+  test('comes from a provider that is given with each block of a file: it is dialled once, and one session has them all', async () => {
+    const peer = await ours()
+    const file: FileSpec = { bytes: 4 * mebibyte, seed: 92, cidVersion: 1, rawLeaves: true }
+    const root = CID.parse(await addFile(file, peer))
+    const helia = await swapped()
+    let opened = 0
+    helia.libp2p.addEventListener('connection:open', () => (opened += 1))
+    const parts = await Array.fromAsync(unixfs(helia).cat(root, { providers: [peer.libp2p.getMultiaddrs()] }))
+    expect(sha256Of(parts)).toBe(sha256Of(contentOf(file)))
+    expect(opened).toBe(1)
+    expect(helia.shardswap.gauges()).toMatchObject({ ...idle, sessions: 1 })
+    expect(helia.shardswap.stat().fetch).toMatchObject({ wantHavesSent: 0, duplicateBlocks: 0 })
   })
 
   test("comes from a provider that Helia's routing names, and not from one that speaks no Bitswap", async () => {

@@ -26,6 +26,8 @@ export class BrokerSession implements HeliaSessionBroker {
   readonly #isOffline: boolean
   readonly #peers: HeliaPeer[]
   #session: Session | undefined
+  /** Lists of peers that the session was told of. */
+  #added = new WeakSet<readonly HeliaPeer[]>()
   #dials = new AbortController()
   #running = 0
 
@@ -40,7 +42,7 @@ export class BrokerSession implements HeliaSessionBroker {
     if (this.#isOffline) return await this.#findHere(cid, options)
     const session = this.#begin()
     try {
-      if (options.providers !== undefined) addPeers(session, options.providers, this.#dials.signal, this.#ports.log)
+      if (options.providers !== undefined) this.#add(session, options.providers)
       return await retrieve(session, cid, options, this.#ports)
     } finally {
       this.#end()
@@ -72,18 +74,26 @@ export class BrokerSession implements HeliaSessionBroker {
   }
 
   #begin(): Session {
+    const session = this.#session ?? this.#open()
     this.#ports.sessions.busy(this)
     this.#running += 1
-    if (this.#session !== undefined) return this.#session
-    try {
-      this.#session = this.#ports.open()
-    } catch (error) {
-      this.#end()
-      throw error
-    }
+    return session
+  }
+
+  #open(): Session {
+    const session = this.#ports.open()
+    this.#session = session
     this.#dials = new AbortController()
-    addPeers(this.#session, this.#peers, this.#dials.signal, this.#ports.log)
-    return this.#session
+    this.#added = new WeakSet()
+    this.#add(session, this.#peers)
+    return session
+  }
+
+  /** Helia names the same list with each block. */
+  #add(session: Session, peers: readonly HeliaPeer[]): void {
+    if (this.#added.has(peers)) return
+    this.#added.add(peers)
+    addPeers(session, peers, this.#dials.signal, this.#ports.log)
   }
 
   #end(): void {
@@ -100,7 +110,7 @@ export class BrokerSession implements HeliaSessionBroker {
 }
 
 /** Peers are added beside the wants that go on: one who cannot be reached is logged, and holds nobody up. */
-export function addPeers(session: Session, peers: readonly HeliaPeer[], signal: AbortSignal, log: Logger): void {
+function addPeers(session: Session, peers: readonly HeliaPeer[], signal: AbortSignal, log: Logger): void {
   for (const peer of peers) {
     session.addPeer(targetOf(peer), { signal }).catch((error: unknown) => log('provider %s cannot be reached - %e', String(peer), error))
   }

@@ -7,12 +7,12 @@ import { RestartableExchange } from '../service/restartable.ts'
 import { registerExchange } from '../metrics/exchange-metrics.ts'
 import { localStore } from '../store.ts'
 import { Announcements } from './announcements.ts'
-import { addPeers, BrokerSession, type BrokerSessionPorts } from './broker-session.ts'
+import { BrokerSession, type BrokerSessionPorts } from './broker-session.ts'
 import { brokerName, retrieve } from './retrieve.ts'
 import { HeldBlocks } from './held-blocks.ts'
 import { heliaRouting } from './routing.ts'
 import { OpenSessions } from './sessions.ts'
-import type { HeliaBlockBroker, HeliaComponents, HeliaNode, WithExchange, WithShardswapInit } from './types.ts'
+import type { HeliaBlockBroker, HeliaComponents, HeliaNode, HeliaPeer, WithExchange, WithShardswapInit } from './types.ts'
 
 const defaultSessionIdleMs = 60_000
 
@@ -45,7 +45,7 @@ class HeliaExchange extends RestartableExchange {
   readonly #sessions: OpenSessions
   readonly #held: HeldBlocks
   #isMeasured = false
-  #dials = new AbortController()
+  readonly #named = new WeakMap<readonly HeliaPeer[], BrokerSession>()
 
   constructor(helia: HeliaNode, components: HeliaComponents, init: WithShardswapInit) {
     const { blockstore, datastore, logger } = components
@@ -87,13 +87,7 @@ class HeliaExchange extends RestartableExchange {
     })
   }
 
-  override async start(): Promise<void> {
-    this.#dials = new AbortController()
-    await super.start()
-  }
-
   override async stop(): Promise<void> {
-    this.#dials.abort()
     this.#announcements.stop()
     this.#sessions.closeAll()
     await super.stop()
@@ -108,22 +102,24 @@ class HeliaExchange extends RestartableExchange {
   }
 
   #newBroker(ports: BrokerSessionPorts): HeliaBlockBroker {
-    const { log, announce } = ports
     return {
       name: brokerName,
-      announce: async (cid) => announce(cid),
+      announce: async (cid) => ports.announce(cid),
       createSession: (options = {}) => new BrokerSession(ports, options),
       retrieve: async (cid, options = {}) => {
         if (options.providers === undefined || options.providers.length === 0) return await retrieve(this, cid, options, ports)
-        const session = this.createSession()
-        try {
-          addPeers(session, options.providers, this.#dials.signal, log)
-          return await retrieve(session, cid, options, ports)
-        } finally {
-          session.close()
-        }
+        return await this.#sessionOf(ports, options.providers).retrieve(cid, options)
       }
     }
+  }
+
+  /** Helia names the same list with each block of a file that is read without a session: one session of ours has them all. */
+  #sessionOf(ports: BrokerSessionPorts, providers: HeliaPeer[]): BrokerSession {
+    const known = this.#named.get(providers)
+    if (known !== undefined) return known
+    const session = new BrokerSession(ports, { providers })
+    this.#named.set(providers, session)
+    return session
   }
 }
 
