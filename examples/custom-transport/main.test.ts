@@ -10,5 +10,5 @@ describe('the example of a transport of one’s own', () => {
     const [, twice] = /^96 of 96 blocks from 3 peers, (\d+) of them twice\n$/.exec(stdout) ?? []
     // None, unless the machine does so much besides that a peer is late and a second one is asked.
     expect(Number(twice)).toBeLessThan(10)
-  })
+  }, 60_000)
 })

@@ -10,7 +10,7 @@ describe('the example of the README', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [file.pathname])
     // Kubo 0.42 gives these bytes the same root; five leaves of 256 KiB and the root are six blocks.
     expect(stdout).toBe('1300000 bytes of QmQiad3LJkY3hVjthT8M2fjxsDDKDxj9KbkTyvFacigDo4 in 6 blocks\n')
-  })
+  }, 60_000)
 
   it('stands in the README as it is', async () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')

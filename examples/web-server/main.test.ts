@@ -17,9 +17,10 @@ describe('the example of a web server', () => {
       'only the head: 200 8388608, 0 bytes right',
       'a write: 405 -',
       'no CID: 400 -',
+      'a bad escape: 400 -',
       'a block that nobody has: 404 -'
     ])
-  })
+  }, 60_000)
 
   it.each([
     [undefined, 'all'],

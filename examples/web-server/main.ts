@@ -54,6 +54,7 @@ if (process.argv.includes('--serve')) {
     ask('only the head', root, { method: 'HEAD' }),
     ask('a write', root, { method: 'POST' }),
     ask('no CID', 'film.bin'),
+    ask('a bad escape', '%ff'),
     ask('a block that nobody has', 'bafkreibm6jg3ux5qumhcn2b3flc3tyu6dmlb4xa7u5bf44yegnrjhc4yeq')
   ])
   for (const answer of answers) console.log(answer)

@@ -8,6 +8,7 @@ import { partOf } from './range.ts'
 /** How errors are told to browsers, by their names; others are faults of this server. */
 const statusByError: Readonly<Record<string, number | undefined>> = {
   InvalidCidError: 400,
+  URIError: 400,
   NotFoundError: 404,
   NotAFileError: 404,
   NotADirectoryError: 404,
@@ -38,7 +39,7 @@ async function answer(peer: Peer, request: IncomingMessage, response: ServerResp
 }
 
 async function giveFile(session: Session, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname)
+  const path = decodeURIComponent(URL.parse(request.url ?? '', 'http://localhost')?.pathname ?? '')
   const { cid, type, size } = await resolve(session, path)
   if (type !== 'file' && type !== 'raw') {
     response.writeHead(404, { 'Content-Type': 'text/plain' }).end(`${path} is no file\n`)
