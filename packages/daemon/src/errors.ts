@@ -103,6 +103,8 @@ export function errorFrom(message: string, name: string, code: string): Error {
 export function reasonFor(error: unknown, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted !== true) return error
   const reason: unknown = signal.reason
+  // The same end, told with more words.
+  if (error instanceof TimeoutError && error.cause === reason) return error
   if (reason instanceof ShardswapError) return reason
   if (reason instanceof Error && reason.name === 'TimeoutError') return new TimeoutError(reason.message)
   return new AbortError()

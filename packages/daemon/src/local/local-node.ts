@@ -80,6 +80,7 @@ import { LocalSwarm } from './swarm.ts'
 import type { Announcing } from './announcing.ts'
 import { LocalRoutes, routingInit } from './routing.ts'
 import { publicKeyText } from './identity.ts'
+import { lateError } from './late.ts'
 import { nodeLedgers } from './ledgers.ts'
 import { admissionSettings, nodeAdmission, registerOptions } from './registration.ts'
 import { sizedTree, writeOptions } from '../tree.ts'
@@ -428,6 +429,8 @@ export class LocalNode implements SwapNode {
     const session = peer.createSession({ signal: options.signal })
     try {
       yield* this.#guarded(options, use(options.patient === true ? session : impatient(session)))
+    } catch (error) {
+      throw lateError(error, options.signal, session, peer)
     } finally {
       session.close()
     }
