@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { exchangeMetrics, type MetricSpec } from '@shardswap/peer'
+import { exchangeMetrics, type MetricSpec, routingMetrics } from '@shardswap/peer'
 import { create } from 'kubo-rpc-client'
 import { expect, test, vi } from 'vitest'
 import { connectDaemon, type Daemon } from '../src/index.ts'
@@ -28,7 +28,7 @@ function typesOf(page: string): Map<string, string> {
   return new Map([...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
 }
 
-const table: readonly MetricSpec<never>[] = [...exchangeMetrics, ...daemonMetrics]
+const table: readonly MetricSpec<never>[] = [...exchangeMetrics, ...routingMetrics, ...daemonMetrics]
 
 test('what a daemon does is told to Prometheus, and every gauge of what it holds is 0 once nobody waits', async () => {
   const [daemon, other] = [await newDaemon(), await newDaemon()]

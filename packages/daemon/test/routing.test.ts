@@ -6,7 +6,7 @@ import { initRepo, openRepo, profileConfig, type Repo } from '@shardswap/repo'
 import { CID } from '@shardswap/interface'
 import { create } from 'kubo-rpc-client'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { connectDaemon, type Daemon, startDaemon } from '../src/index.ts'
+import { connectDaemon, type Daemon, openLocalNode, startDaemon } from '../src/index.ts'
 import { bytesOf, collect, someBytes, urlOf } from './setup.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -20,10 +20,10 @@ async function newFolder(after: (clean: () => Promise<void>) => void): Promise<s
   return folder
 }
 
-async function newRepo(folder: string, routing: object, key: string | undefined = swarmKey): Promise<Repo> {
+async function newRepo(folder: string, routing: object, key: string | null = swarmKey): Promise<Repo> {
   const addresses = { swarm: ['/ip4/127.0.0.1/tcp/0'], api: '/ip4/127.0.0.1/tcp/0' }
   await initRepo(folder, { config: { addresses, routing } })
-  if (key !== undefined) await writeFile(join(folder, 'swarm.key'), key)
+  if (key !== null) await writeFile(join(folder, 'swarm.key'), key)
   return await openRepo(folder)
 }
 
@@ -109,6 +109,22 @@ describe('daemons on a private network', () => {
       expect((await collect(remote.routing.findProviders(root?.cid ?? unpinned.cid))).map(({ peer }) => peer)).toEqual([me])
     }
     expect(await collect(remote.routing.findProviders(unpinned.cid))).toEqual([])
+  })
+
+  test('a command without a daemon is on the private network of its repo, and asks nobody but whom it names', async () => {
+    const folder = await newFolder(onTestFinished)
+    const node = await openLocalNode({
+      repo: await newRepo(folder, { dht: 'server', provide: 'all', bootstrap: adding.addresses }),
+      online: true
+    })
+    onTestFinished(async () => await node.close())
+    await node.swarmConnect(adding.addresses[0] ?? '')
+    expect(await bytesOf(node.cat(root.toString()))).toEqual(Buffer.from(content))
+    expect((await node.peer()).routing.stat().routers).toEqual([])
+    const strangers = await newFolder(onTestFinished)
+    const stranger = await openLocalNode({ repo: await newRepo(strangers, {}, null), online: true })
+    onTestFinished(async () => await stranger.close())
+    await expect(stranger.swarmConnect(adding.addresses[0] ?? '')).rejects.toMatchObject({ code: 'ERR_CONNECT' })
   })
 
   test('a block that is not here is not provided, and what is no peer is not looked for', async () => {

@@ -7,6 +7,8 @@ import { checkedLimits, partsFor } from './assemble.ts'
 import { nowMs } from './clock.ts'
 import { createNode } from './libp2p-node.ts'
 import { registerExchange } from './metrics/exchange-metrics.ts'
+import { registerMetrics } from './metrics/register.ts'
+import { routingMetrics } from './metrics/routing-metrics.ts'
 import { type PeerParts, ShardswapPeer } from './peer.ts'
 import { DelegatedRouter } from './routing/delegated.ts'
 import { type RoutingModules, routingModules } from './routing/modules.ts'
@@ -60,7 +62,7 @@ export async function newPeer(init: PeerInit): Promise<NodePeer> {
   const { provide, datastore = new MemoryDatastore() } = init
   const { localNetwork } = modules
   const routing = new NodeRouting({ host: libp2p, routers, peers, provide, forget, localNetwork, datastore, wallMs: Date.now, log })
-  const lookups = routers.length === 0 ? {} : { routing }
+  const lookups = routers.length === 0 ? {} : { routing: { findProviders: dialable(libp2p, routing) } }
   // Nodes that test servers have to be on the same network as those.
   const others = async (other: PeerInit): Promise<NodePeer> => {
     return await newPeer(init.swarmKey === undefined ? other : { ...other, swarmKey: init.swarmKey })
@@ -68,8 +70,22 @@ export async function newPeer(init: PeerInit): Promise<NodePeer> {
   const parts = await partsFor({ ...init, ...lookups }, { libp2p, ownNode, privateKey, newPeer: others })
   const peer = new NodePeer({ ...init, ...lookups }, parts, routing)
   registerExchange(libp2p.metrics, peer)
+  if (libp2p.metrics !== undefined) registerMetrics(libp2p.metrics, routingMetrics, () => routing.stat())
   return peer
 }
+
+/** Providers that can be dialled at all: of those that public routers name, many speak QUIC alone, and a fetch takes a few. */
+function dialable(libp2p: Libp2p, routing: NodeRouting): NodeRouting['findProviders'] {
+  return async function* (cid, options) {
+    for await (const provider of routing.findProviders(cid, options)) {
+      const { router, multiaddrs = [] } = provider
+      if (router === givenRouter || multiaddrs.length === 0 || (await libp2p.isDialable(multiaddrs))) yield provider
+    }
+  }
+}
+
+/** The name of the caller's own: who is named by it is dialled, come what may. */
+const givenRouter = 'given'
 
 /** The routers of a peer, and what tells them that something is gone. */
 function routersOf(
@@ -81,7 +97,7 @@ function routersOf(
   const { routing, delegatedRouters = [] } = init
   const dht = init.libp2p === undefined ? modules.dhtOf(libp2p) : undefined
   const given: readonly Router[] =
-    routing === undefined ? [] : [{ name: 'given', findProviders: (cid, options) => routing.findProviders(cid, options) }]
+    routing === undefined ? [] : [{ name: givenRouter, findProviders: (cid, options) => routing.findProviders(cid, options) }]
   const delegated = delegatedRouters.map((url) => {
     if (!URL.canParse(url)) throw new InvalidParametersError(`delegatedRouters: ${url} is no URL`)
     return new DelegatedRouter(url, log)

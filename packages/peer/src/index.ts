@@ -60,5 +60,6 @@ export {
 export { parseSwarmKey } from './routing/swarm-key.ts'
 export type { NodeRoutingInit, PeerRouting, ProvideInit, RoutedProvider, Router, RoutingInit, RoutingStat } from './routing/types.ts'
 export { exchangeMetrics, type ExchangeState } from './metrics/exchange-metrics.ts'
+export { routingMetrics } from './metrics/routing-metrics.ts'
 export { type MetricSpec, type MetricValue, registerMetrics } from './metrics/register.ts'
 export * from './types.ts'

@@ -4,6 +4,7 @@ import type { Logger } from '@libp2p/interface'
 import type { AnnouncePlan } from './announce-plan.ts'
 import type { Announced } from './announced.ts'
 import { announcesAtOnceMax, announcesWaitingMax, announceTimeoutMs, timerMsMax } from './limits.ts'
+import { orAborted } from './together.ts'
 import { Turns } from './turns.ts'
 import type { ProvideInit } from './types.ts'
 
@@ -139,7 +140,8 @@ export class Announcer {
       const done = await this.#turns.take(signal)
       try {
         if (!plan.isDue(await announced.lastMs(cid), nowMs())) return
-        await tell(cid, AbortSignal.any([signal, AbortSignal.timeout(announceTimeoutMs)]))
+        const end = AbortSignal.any([signal, AbortSignal.timeout(announceTimeoutMs)])
+        await orAborted(tell(cid, end), end)
         await announced.note(cid, nowMs())
         plan.announced(nowMs(), true)
         this.#announced++

@@ -43,6 +43,11 @@ describe('swarm.key', () => {
     )
   })
 
+  test('[F67] a private network is one over TCP: an address of QUIC is refused', async () => {
+    const swarmKey = `${header}\n/base16/\n${hex}`
+    await expect(createPeer({ swarmKey, listen: ['/ip4/127.0.0.1/udp/0/quic-v1'] })).rejects.toThrow(/quic|transport|listen/i)
+  })
+
   test('[F67] a peer with a key that is none does not start', async () => {
     await expect(createPeer({ swarmKey: hex })).rejects.toMatchObject({ code: 'ERR_SWARM_KEY' })
   })
