@@ -79,7 +79,9 @@ function dialable(libp2p: Libp2p, routing: NodeRouting): NodeRouting['findProvid
   return async function* (cid, options) {
     for await (const provider of routing.findProviders(cid, options)) {
       const { router, multiaddrs = [] } = provider
-      if (router === givenRouter || multiaddrs.length === 0 || (await libp2p.isDialable(multiaddrs))) yield provider
+      // What is behind a name in the DNS is seen when it is dialled.
+      const isNamed = multiaddrs.some((address) => address.toString().startsWith('/dns'))
+      if (router === givenRouter || isNamed || multiaddrs.length === 0 || (await libp2p.isDialable(multiaddrs))) yield provider
     }
   }
 }

@@ -43,6 +43,8 @@ test.each([
   ['api.auth', 'short', /api\.auth must be a token of 16 to 512/],
   ['api.auth', 'sixteen letters, but spaces', /api\.auth must be a token/],
   ['api.origins', ['http://localhost:3000/'], /api\.origins\[0\] must be an origin/],
+  ['routing.bootstrap', ['/ip4/192.0.2.1/tcp/4001'], /routing\.bootstrap\[0\] must be the multiaddr of a peer/],
+  ['routing.peering', [7], /routing\.peering\[0\] must be the multiaddr of a peer.*not 7/],
   ['routing.delegated', ['ftp://example.com'], /routing\.delegated\[0\] must be a URL/],
   ['routing.provideEveryMs', 2 ** 31, /routing\.provideEveryMs must be a whole number of milliseconds from 60000 to 2147483647/],
   ['repo.gcAtShare', 1.5, /repo\.gcAtShare must be a number above 0 and up to 1/]

@@ -26,6 +26,12 @@ export function text(words: string, pattern: RegExp): Check<string> {
 
 export const multiaddrText = text('a multiaddr such as /ip4/127.0.0.1/tcp/4001', /^\/[a-z0-9]+\/\S+$/)
 
+/** The multiaddr of a peer, with its id at the end. */
+export const peerMultiaddr = text(
+  'the multiaddr of a peer, such as /ip4/192.0.2.1/tcp/4001/p2p/12D3…',
+  /^\/[a-z0-9]+\/\S+\/p2p\/[A-Za-z0-9]+$/
+)
+
 export const httpUrl = scalar('a URL such as https://example.com', true, (value, key): string => {
   const url = typeof value === 'string' ? URL.parse(value) : null
   if (typeof value !== 'string' || url === null || !/^https?:$/.test(url.protocol)) return refuse(key, httpUrl.words, value)

@@ -4,7 +4,20 @@
  */
 import { apiTokenLettersMax, apiTokenLettersMin } from '../limits.ts'
 import type { DhtMode, ProvideMode, RepoConfig, ServeMode, ShareName } from '../types.ts'
-import { type Check, flag, httpUrl, listOf, multiaddrText, number, oneOf, optional, origin, text, wholeNumber } from './checks.ts'
+import {
+  type Check,
+  flag,
+  httpUrl,
+  listOf,
+  multiaddrText,
+  number,
+  oneOf,
+  optional,
+  origin,
+  peerMultiaddr,
+  text,
+  wholeNumber
+} from './checks.ts'
 
 /** `section.name` of every key. */
 export type ConfigKey = { [S in keyof RepoConfig]: `${S}.${keyof RepoConfig[S] & string}` }[keyof RepoConfig]
@@ -36,6 +49,7 @@ const provideModes: readonly ProvideMode[] = ['off', 'all', 'pinned', 'roots']
 const hourMs = 3_600_000
 
 const multiaddrs = listOf(multiaddrText, 'multiaddrs')
+const peerMultiaddrs = listOf(peerMultiaddr, 'multiaddrs of peers, each with /p2p/ and an id at its end')
 
 /** Long enough not to be guessed, and of letters that a header takes as they are. */
 const apiToken = text(
@@ -93,13 +107,13 @@ export const configTable: { readonly [K in ConfigKey]: KeySpec<ValueAt<K>> } = {
   },
   'routing.bootstrap': {
     ...unwritten,
-    check: multiaddrs,
+    check: peerMultiaddrs,
     byDefault: [],
     purpose: 'Peers to connect to at the start, so that others are found through them.'
   },
   'routing.peering': {
     ...unwritten,
-    check: multiaddrs,
+    check: peerMultiaddrs,
     byDefault: [],
     purpose: 'Peers to stay connected with.'
   },
