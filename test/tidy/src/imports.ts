@@ -107,3 +107,16 @@ export function forbiddenImports(source: Source): Finding[] {
     return message === undefined ? [] : [{ path: source.path, line, message }]
   })
 }
+
+/**
+ * [tidy] What a package's sources load is among its dependencies: with what only its tests install, it would load in this
+ * workspace and nowhere else. `declared` gives a package's dependencies by its folder name.
+ */
+export function undeclaredImports(source: Source, declared: (owner: string) => ReadonlySet<string>): Finding[] {
+  const owner = packageOf(source.path)
+  if (owner === undefined) return []
+  return source.imports.flatMap(({ specifier, typeOnly, line }) => {
+    if (typeOnly || specifier.startsWith('.') || isBuiltin(specifier) || declared(owner).has(packageName(specifier))) return []
+    return [{ path: source.path, line, message: `loads ${specifier}, which is not among the dependencies of ${owner}` }]
+  })
+}

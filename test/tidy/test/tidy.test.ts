@@ -13,7 +13,7 @@ import {
   type LintConfig
 } from '../src/documents.ts'
 import { fieldReportFaults } from '../src/field-reports.ts'
-import { forbiddenImports, importTable } from '../src/imports.ts'
+import { forbiddenImports, importTable, undeclaredImports } from '../src/imports.ts'
 import { untestedLabels } from '../src/labels.ts'
 import { impurities } from '../src/purity.ts'
 import type { Finding, Source } from '../src/source.ts'
@@ -30,6 +30,11 @@ function over(rule: (source: Source) => Finding[]): string[] {
   return report(all.flatMap((source) => rule(source)))
 }
 
+function dependenciesOf(folder: string): ReadonlySet<string> {
+  const manifest = JSON.parse(read(`packages/${folder}/package.json`)) as { dependencies?: object; peerDependencies?: object }
+  return new Set(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }))
+}
+
 describe('the workspace', () => {
   it('is seen by these tests', () => {
     expect(all.length).toBeGreaterThan(20)
@@ -42,6 +47,12 @@ describe('the workspace', () => {
 
   it('imports only what the table allows', () => {
     expect(over(forbiddenImports)).toEqual([])
+  })
+
+  it('loads only what its packages depend on', () => {
+    const declared = new Map(packageFolders().map((name) => [name, dependenciesOf(name)]))
+    expect([...(declared.get('daemon') ?? [])]).toContain('busboy')
+    expect(over((source) => undeclaredImports(source, (owner) => declared.get(owner) ?? new Set()))).toEqual([])
   })
 
   it('decides without a clock, a die, a timer or a wait', () => {
