@@ -293,7 +293,7 @@ export function repoStatShape(stat: RepoStat): RepoStatShape {
   return {
     RepoSize: stat.diskBytes,
     // No limit: the largest integer that JSON's readers agree on.
-    StorageMax: Number.MAX_SAFE_INTEGER,
+    StorageMax: stat.maxBytes ?? Number.MAX_SAFE_INTEGER,
     NumObjects: stat.blocks,
     RepoPath: stat.path,
     Version: `fs-repo@${stat.version}`,
@@ -308,7 +308,8 @@ export function repoStatOf(shape: RepoStatShape): RepoStat {
     version: Number(shape.Version.split('@')[1]),
     blocks: shape.NumObjects,
     blockBytes: shape.BlockBytes,
-    diskBytes: shape.RepoSize
+    diskBytes: shape.RepoSize,
+    ...(shape.StorageMax === Number.MAX_SAFE_INTEGER ? {} : { maxBytes: shape.StorageMax })
   }
 }
 

@@ -144,7 +144,7 @@ class DiskRepo implements Repo {
 
   async stat(): Promise<RepoStat> {
     const total = await this.blocks.total()
-    return { path: this.path, version: repoVersion, ...total, diskBytes: await diskBytes(this.path) }
+    return { path: this.path, version: repoVersion, ...total, diskBytes: await diskBytes(this.path), maxBytes: this.config.repo.maxBytes }
   }
 
   verify(options?: AbortOptions): AsyncIterable<VerifyResult> {

@@ -28,6 +28,8 @@ export interface RepoStat {
   readonly blockBytes: number
   /** What the repo takes on disk, in bytes. */
   readonly diskBytes: number
+  /** What the blocks may take in all, in bytes; undefined where there is no limit. */
+  readonly maxBytes?: number | undefined
 }
 
 /** Whether a block's bytes still give its CID. */

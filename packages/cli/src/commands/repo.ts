@@ -27,6 +27,7 @@ export async function stat(context: Context): Promise<void> {
   await out.line(`NumObjects: ${found.blocks} blocks`)
   await out.line(`BlockSize:  ${found.blockBytes} bytes (${formatBytes(found.blockBytes)})`)
   await out.line(`RepoSize:   ${found.diskBytes} bytes on disk (${formatBytes(found.diskBytes)})`)
+  if (found.maxBytes !== undefined) await out.line(`StorageMax: ${found.maxBytes} bytes (${formatBytes(found.maxBytes)})`)
   await out.line(`RepoPath:   ${found.path}`)
   await out.line(`Version:    fs-repo@${found.version}`)
 }

@@ -88,6 +88,12 @@ export class GarbageCore {
     return hold === undefined || hold.keys.add(key, tag)
   }
 
+  /** Whether an operation that is under way, and is no reader, counts on a block by itself. */
+  isHeld(key: BlockKey): boolean {
+    for (const hold of this.#open) if (!hold.isReader && tags.some((tag) => hold.keys.has(key, tag))) return true
+    return false
+  }
+
   /** Whether a block is on its way out: then look for it once it is gone. */
   isRemoving(key: BlockKey): boolean {
     return this.#removing.has(key)

@@ -17,6 +17,7 @@ import { type CoreHold, GarbageCore } from './core.ts'
 import { CollectionError } from './errors.ts'
 import { guardedStore } from './guarded-store.ts'
 import { hasLinks, linkedCids, tagOf } from './links.ts'
+import { Room, type SpaceLimit } from './room.ts'
 import { Turn } from './turn.ts'
 import { walkDag } from './walk.ts'
 
@@ -32,6 +33,8 @@ export interface KeeperInit {
   /** The pins, as they are when it is called. */
   readonly pins: () => AsyncIterable<KeptRoot>
   readonly random: Random
+  /** Where the repo has a limit. */
+  readonly limit?: SpaceLimit | undefined
 }
 
 /** What an operation keeps while it runs. */
@@ -72,12 +75,19 @@ export class BlockKeeper {
   readonly #core: GarbageCore
   readonly #turn = new Turn()
   readonly #removals = new Map<BlockKey, Promise<void>>()
+  readonly #room: Room | undefined
 
-  constructor({ blocks, pins, random }: KeeperInit) {
+  constructor({ blocks, pins, random, limit }: KeeperInit) {
     this.#blocks = blocks
     this.#pins = pins
     this.#core = new GarbageCore(random)
-    this.store = guardedStore(blocks, { beforePut: async (cid) => void this.#core.touch(blockKey(cid), undefined) })
+    this.#room = limit === undefined ? undefined : this.#roomFor(limit)
+    this.store = guardedStore(blocks, {
+      beforePut: async (cid, bytes, options) => {
+        this.#core.touch(blockKey(cid), undefined)
+        await this.#room?.make(cid, bytes, options)
+      }
+    })
   }
 
   get isCollecting(): boolean {
@@ -105,8 +115,21 @@ export class BlockKeeper {
       },
       settled: async (cid) => await this.#settled(cid),
       sink: (sink) => ({ put: async (cid, bytes, options) => await this.#put(hold, sink, cid, bytes, options) }),
-      end: () => this.#core.close(hold)
+      end: () => {
+        this.#core.close(hold)
+        this.released()
+      }
     }
+  }
+
+  /** Says that a pin was taken away, so that a collection may find something. */
+  released(): void {
+    this.#room?.tell((rules) => rules.released())
+  }
+
+  /** Ends the collections that the limit has begun. */
+  async close(): Promise<void> {
+    await this.#room?.close()
   }
 
   /**
@@ -116,17 +139,21 @@ export class BlockKeeper {
    */
   async *collect({ signal, isPressed = false }: CollectOptions = {}): AsyncGenerator<Collected> {
     const done = await this.#turn.take(signal)
+    let isWhole = false
     try {
       const roots = this.#core.begin(!isPressed)
+      this.#room?.tell((rules) => rules.begin())
       const failures = await this.#mark(roots, signal)
       yield* failures
       if (failures[0] !== undefined) {
         throw new CollectionError(`garbage collection aborted: could not retrieve some links: ${failures[0].error.message}`)
       }
       yield* this.#sweep(signal)
+      isWhole = true
     } finally {
       await Promise.allSettled(this.#removals.values())
       this.#core.end()
+      this.#room?.tell((rules) => rules.end(isWhole && isPressed))
       done()
     }
   }
@@ -148,11 +175,23 @@ export class BlockKeeper {
     }
   }
 
+  #roomFor(limit: SpaceLimit): Room {
+    return new Room({
+      limit,
+      blocks: this.#blocks,
+      isHeld: (key) => this.#core.isHeld(key),
+      collect: async (options) => {
+        for await (const line of this.collect(options)) if ('error' in line) throw line.error
+      }
+    })
+  }
+
   async #removeOne(cid: CID, why: ReadonlyMap<BlockKey, string>): Promise<Removed> {
     const pinned = why.get(blockKey(cid))
     if (pinned !== undefined) return { cid, pinned }
-    if ((await this.#blocks.size(cid)) === undefined) return { cid, outcome: 'absent' }
-    const removal = this.#remove(cid)
+    const bytes = await this.#blocks.size(cid)
+    if (bytes === undefined) return { cid, outcome: 'absent' }
+    const removal = this.#remove(cid, bytes)
     if (removal === undefined) return { cid, outcome: 'in-use' }
     await removal
     return { cid, outcome: 'removed' }
@@ -232,25 +271,31 @@ export class BlockKeeper {
 
   async *#sweep(signal: AbortSignal | undefined): AsyncGenerator<Collected> {
     const window: Promise<Collected>[] = []
+    let listedBytes = 0
+    this.#room?.tell((rules) => rules.listing())
     for await (const entry of this.#blocks.entries({ signal })) {
-      const removal = this.#remove(entry.cid)
+      listedBytes += entry.bytes
+      const removal = this.#remove(entry.cid, entry.bytes)
       if (removal === undefined) continue
       window.push(collectedOf(entry, removal))
       const oldest = window.length >= removalLanesMax ? window.shift() : undefined
       if (oldest !== undefined) yield await oldest
     }
+    this.#room?.tell((rules) => rules.listed(listedBytes))
     for (let next = window.shift(); next !== undefined; next = window.shift()) yield await next
   }
 
   /** Removes a block if nothing needs it. Its task stands in the store before anybody else's turn, so a write that comes now comes after it. */
-  #remove(cid: CID): Promise<void> | undefined {
+  #remove(cid: CID, bytes: number): Promise<void> | undefined {
     const key = blockKey(cid)
     if (!this.#core.startRemoval(key)) return undefined
     const removal = this.#blocks.delete(cid)
-    const gone = Promise.resolve(removal).finally(() => {
-      this.#removals.delete(key)
-      this.#core.removed(key)
-    })
+    const gone = Promise.resolve(removal)
+      .then(() => this.#room?.tell((rules) => rules.removed(bytes)))
+      .finally(() => {
+        this.#removals.delete(key)
+        this.#core.removed(key)
+      })
     // Its error is for whoever removes; those who only wait for the end must not get it.
     this.#removals.set(
       key,

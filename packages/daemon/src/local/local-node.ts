@@ -155,7 +155,12 @@ export class LocalNode implements SwapNode {
       read: async (options, use, roots) => await this.#read(options, use, roots),
       blockPut: async (bytes, options) => await this.blockPut(bytes, options)
     })
-    const { keeper, pins, announcing } = keptBlocks(init.repo, this.#offline, async (options, use) => await this.#read(options, use))
+    const { keeper, pins, announcing } = keptBlocks({
+      repo: init.repo,
+      offline: this.#offline,
+      read: async (options, use) => await this.#read(options, use),
+      onWarning: this.#onWarning
+    })
     this.#keeper = keeper
     this.#announcing = announcing
     this.pins = pins
@@ -384,6 +389,8 @@ export class LocalNode implements SwapNode {
     this.#peer = undefined
     this.#announcing.end()
     try {
+      // First, for what the peer has to store may wait for a collection.
+      await this.#keeper.close()
       const peer = await starting?.catch(() => undefined)
       await peer?.stop()
     } finally {

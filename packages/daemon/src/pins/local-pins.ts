@@ -95,10 +95,12 @@ export class LocalPins implements NodePins {
 
   async rm(paths: readonly string[], options: PinRemoveOptions = {}): Promise<readonly CID[]> {
     const cids = await this.#init.read(options, async (source) => await this.#resolveAll(paths, source, options))
-    return await this.#init.store.change(async () => {
+    await this.#init.store.change(async () => {
       for (const cid of cids) await this.#checkRemovable(cid, options.isRecursive ?? true)
-      return { remove: cids, answer: cids }
+      return { remove: cids, answer: undefined }
     })
+    this.#init.keeper.released()
+    return cids
   }
 
   async update(from: string, to: string, options: PinUpdateOptions = {}): Promise<readonly [CID, CID]> {
