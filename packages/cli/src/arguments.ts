@@ -1,5 +1,5 @@
 /** What a command's arguments mean; nonsense is a usage error before any repo is opened. */
-import { parsePath } from '@shardswap/content/disk'
+import { parseDagPath, parsePath } from '@shardswap/content/disk'
 import { checkPeerId, parseCid } from '@shardswap/daemon'
 import { type CID, messageOf } from '@shardswap/interface'
 import { UsageError } from './errors.ts'
@@ -20,7 +20,7 @@ export function contentPath(text: string): string {
 
 /** As `contentPath`, and `/ipld/CID/path` too. */
 export function dagPath(text: string): string {
-  orUsage(() => parsePath(text.replace(/^\/ipld\//, '/ipfs/')))
+  orUsage(() => parseDagPath(text))
   return text
 }
 

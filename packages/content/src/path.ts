@@ -34,6 +34,14 @@ export function parsePath(text: string): ContentPath {
   return { root: parseCid(root), segments: rest.filter((segment) => segment !== '') }
 }
 
+const ipldPrefix = '/ipld/'
+
+/** As `parsePath`, and `/ipld/CID/path`: then it goes by the fields of dag-pb. Errors: InvalidCidError. */
+export function parseDagPath(text: string): ContentPath & { readonly byFields: boolean } {
+  const byFields = text.startsWith(ipldPrefix)
+  return { ...parsePath(byFields ? text.slice(ipldPrefix.length) : text), byFields }
+}
+
 /** The text form of a path, for messages. */
 export function formatPath(root: CID, segments: readonly string[]): string {
   return [root.toString(), ...segments].join('/')

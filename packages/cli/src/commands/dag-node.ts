@@ -23,6 +23,7 @@ interface PutFlags {
   readonly inputCodec: string
   readonly hash?: string
   readonly allowBigBlock?: boolean
+  readonly pin?: boolean
 }
 
 async function get(context: Context, path: string, outputCodec: string): Promise<void> {
@@ -94,6 +95,7 @@ export function registerDagNode(dag: Command, shell: Shell): void {
     .option('--input-codec <name>', 'codec of the input', nodeCodec, 'dag-json')
     .option('--hash <name>', 'hash function (default: sha2-256)', hashName)
     .option('--allow-big-block', 'store more than 2 MiB, which other peers may refuse to fetch')
+    .option('--pin', 'pin it, so that no garbage collection removes it')
   examples(putCommand, [
     [`echo '{"next":{"/":"bafy…"}}' | shardswap dag put`, 'a node with a link, stored as dag-cbor'],
     ['shardswap dag put --input-codec dag-cbor node.cbor', 'a node that is encoded already']

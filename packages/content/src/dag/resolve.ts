@@ -3,7 +3,7 @@ import * as dagPb from '@ipld/dag-pb'
 import { type AbortOptions, type BlockSource, CID, NotFoundError } from '@shardswap/interface'
 import { NotUnixFSError, UnsupportedCodecError } from '../errors.ts'
 import { getBlock } from '../local.ts'
-import { formatPath, parsePath } from '../path.ts'
+import { formatPath, parseDagPath } from '../path.ts'
 import { isUnixFSCodec } from '../read/node.ts'
 import { namedLink } from '../read/resolve.ts'
 import { decodeValue, isNodeCodec } from './codecs.ts'
@@ -18,8 +18,6 @@ export interface ResolvedNode {
   readonly value: () => unknown
 }
 
-const ipldPrefix = '/ipld/'
-
 /**
  * Walks `CID/path`, `/ipfs/CID/path` or `/ipld/CID/path` as far as it leads. In a block of dag-pb the names are those of
  * UnixFS or, where it is none, of its links; under `/ipld/` they are its fields (`Links/0/Hash`). Elsewhere they are keys.
@@ -27,8 +25,7 @@ const ipldPrefix = '/ipld/'
  * MalformedError, the source's.
  */
 export async function resolveNode(source: BlockSource, text: string, options?: AbortOptions): Promise<ResolvedNode> {
-  const byFields = text.startsWith(ipldPrefix)
-  const { root, segments } = parsePath(byFields ? text.slice(ipldPrefix.length) : text)
+  const { root, segments, byFields } = parseDagPath(text)
   let cid = root
   let rest: readonly string[] = segments
   for (;;) {

@@ -19,6 +19,8 @@ export interface DagPutOptions extends AbortOptions {
   readonly hash?: string | undefined
   /** Store a block of more than 2 MiB. */
   readonly allowBigBlock?: boolean | undefined
+  /** Pin what it links to too, all of which is fetched. */
+  readonly pin?: boolean | undefined
 }
 
 /** Where a path leads. */

@@ -23,8 +23,8 @@ export class RemoteDag implements NodeDag {
   }
 
   async put(bytes: Uint8Array, options: DagPutOptions = {}): Promise<CID> {
-    const { inputCodec, storeCodec, hash, allowBigBlock } = options
-    const params = { 'input-codec': inputCodec, 'store-codec': storeCodec, hash, 'allow-big-block': allowBigBlock }
+    const { inputCodec, storeCodec, hash, allowBigBlock, pin } = options
+    const params = { 'input-codec': inputCodec, 'store-codec': storeCodec, hash, 'allow-big-block': allowBigBlock, pin }
     const { Cid } = await this.#calls.json<PutShape>('dag/put', params, options, uploadOf(bytes))
     return CID.parse(Cid['/'])
   }

@@ -46,13 +46,13 @@ export function cidForBlock(bytes: Uint8Array, options: BlockPutOptions): CID {
   return CID.createV1(codecNamed('dag-pb'), multihash).toV0()
 }
 
-/** Removes blocks one by one; with `force` one that is not there is passed over. Pinned ones are refused in Kubo's words. */
+/** Removes blocks one by one; with `force` one that is not there counts as removed. Pinned ones are refused in Kubo's words. */
 export async function* removeBlocks(keeper: BlockKeeper, cids: readonly CID[], options: RemoveOptions): AsyncGenerator<BlockRemoved> {
   for await (const removed of keeper.remove(cids, options)) {
     const { cid } = removed
     if ('pinned' in removed) yield { cid, error: removed.pinned }
-    else if (removed.outcome === 'removed') yield { cid }
+    else if (removed.outcome === 'removed' || (removed.outcome === 'absent' && options.force === true)) yield { cid }
     else if (removed.outcome === 'in-use') yield { cid, error: 'an add or a pin that is under way needs it' }
-    else if (options.force !== true) yield { cid, error: `block ${cid.toString()} is not in the repo` }
+    else yield { cid, error: `block ${cid.toString()} is not in the repo` }
   }
 }

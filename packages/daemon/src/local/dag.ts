@@ -6,7 +6,7 @@ import {
   encodeValue,
   isNodeCodec,
   nodeCodecNames,
-  parsePath,
+  parseDagPath,
   refs,
   resolveNode
 } from '@shardswap/content'
@@ -50,12 +50,12 @@ export class LocalDag implements NodeDag {
   }
 
   async put(bytes: Uint8Array, options: DagPutOptions = {}): Promise<CID> {
-    const { inputCodec = 'dag-json', storeCodec = 'dag-cbor', hash, allowBigBlock = false, signal } = options
+    const { inputCodec = 'dag-json', storeCodec = 'dag-cbor', hash, allowBigBlock = false, pin = false, signal } = options
     const input = nodeCodec(inputCodec)
     const store = nodeCodec(storeCodec)
     // Also where both are the same: what does not follow its codec is not stored, and each node has one form only.
     const block = encodeValue(store, decodeValue(input, bytes))
-    const put = { codec: storeCodec, allowBigBlock, signal, ...(hash === undefined ? {} : { mhtype: hash }) }
+    const put = { codec: storeCodec, allowBigBlock, pin, signal, ...(hash === undefined ? {} : { mhtype: hash }) }
     return (await this.#init.blockPut(block, put)).cid
   }
 
@@ -95,7 +95,7 @@ export class LocalDag implements NodeDag {
 
 /** Where reads of these paths begin. Errors: InvalidCidError. */
 function rootsOf(...paths: readonly string[]): CID[] {
-  return paths.map((path) => parsePath(path).root)
+  return paths.map((path) => parseDagPath(path).root)
 }
 
 /** Code of a codec that values can be read and written in. Errors: InvalidParametersError. */

@@ -9,7 +9,17 @@ import { ProgressSlot, withProgress } from './progress.ts'
 import type { Query } from './query.ts'
 import { type UploadPart, uploadParts } from './upload.ts'
 
+/** Options of Kubo that would give other CIDs, or keep content elsewhere: to ignore them would answer something else. */
+const refusedFlags = ['inline', 'nocopy'] as const
+const refusedTexts = ['to-files', 'max-file-links', 'max-directory-links', 'max-hamt-fanout'] as const
+
+function refuseOthers(query: Query): void {
+  const refused = refusedFlags.find((name) => query.flag(name) === true) ?? refusedTexts.find((name) => query.text(name) !== undefined)
+  if (refused !== undefined) throw new InvalidParametersError(`option "${refused}" is not supported by this node`)
+}
+
 function addOptions(query: Query): NodeAddOptions {
+  refuseOthers(query)
   const chunker = query.text('chunker')
   const cidVersion = query.integer('cid-version')
   const rawLeaves = query.flag('raw-leaves')
@@ -38,6 +48,18 @@ interface Metadata {
   readonly mtime?: UnixTime
 }
 
+/** Mode and time for everything that is added, whatever it has: as options of the call. */
+function givenMetadata(query: Query): Metadata {
+  const params = new URLSearchParams()
+  for (const name of ['mode', 'mtime', 'mtime-nsecs']) {
+    const value = query.text(name)
+    // Kubo's command sends a mode in decimal, its other client in octal with a 0 ahead, as Go tells them apart.
+    const isDecimal = name === 'mode' && value !== undefined && /^[1-9]\d*$/.test(value)
+    if (value !== undefined) params.set(name, isDecimal ? Number(value).toString(8) : value)
+  }
+  return metadata(`?${params.toString()}`)
+}
+
 /**
  * Mode and time stand in the field's name, `file?mode=0644&mtime=…&mtime-nsecs=…`.
  * Kubo's command always sends them, so they count only where they are asked for.
@@ -46,7 +68,8 @@ function wantedMetadata({ field }: UploadPart, query: Query): Metadata {
   const { mode, mtime } = metadata(field)
   return {
     ...(mode === undefined || query.flag('preserve-mode') !== true ? {} : { mode }),
-    ...(mtime === undefined || query.flag('preserve-mtime') !== true ? {} : { mtime })
+    ...(mtime === undefined || query.flag('preserve-mtime') !== true ? {} : { mtime }),
+    ...givenMetadata(query)
   }
 }
 
@@ -96,6 +119,11 @@ async function* sourcesOf(call: Call, progress: ProgressSlot): AsyncGenerator<Ad
   }
 }
 
+/** Runs, and says nothing. */
+async function* silent(lines: AsyncIterable<object>): AsyncGenerator<object> {
+  for await (const line of lines) if (!('Hash' in line)) yield line
+}
+
 async function* added(call: Call, options: NodeAddOptions, progress: ProgressSlot): AsyncGenerator<object> {
   const sources = sourcesOf(call, progress)
   for await (const entry of call.node.add(sources, { ...options, signal: call.signal })) yield addedShape(entry)
@@ -104,7 +132,8 @@ async function* added(call: Call, options: NodeAddOptions, progress: ProgressSlo
 export const addHandlers: Handlers = {
   add: (call) => {
     const progress = new ProgressSlot()
-    const lines = added(call, addOptions(call.query), progress)
+    const entries = added(call, addOptions(call.query), progress)
+    const lines = call.query.flag('silent') === true ? silent(entries) : entries
     return { kind: 'lines', lines: call.query.flag('progress') === true ? withProgress(lines, progress) : lines }
   }
 }

@@ -10,8 +10,8 @@ import type { Reply } from './reply.ts'
 import { uploadedFiles } from './upload.ts'
 
 function putOptions(query: Query): BlockPutOptions {
-  // `format` is the older name of the option; there `v0` and `protobuf` were usual.
-  const codec = query.text('cid-codec') ?? query.text('format')
+  // `format` is the older name of the option, and goes before the other, which Kubo's command always sends; there `v0` and `protobuf` were usual.
+  const codec = query.text('format') ?? query.text('cid-codec')
   const mhtype = query.text('mhtype')
   const mhlen = query.integer('mhlen')
   return {

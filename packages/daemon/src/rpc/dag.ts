@@ -28,7 +28,8 @@ function putOptions(query: Query): DagPutOptions {
     inputCodec: query.text('input-codec'),
     storeCodec: query.text('store-codec'),
     hash: query.text('hash'),
-    allowBigBlock: query.flag('allow-big-block') ?? false
+    allowBigBlock: query.flag('allow-big-block') ?? false,
+    pin: query.flag('pin') ?? false
   }
 }
 

@@ -2,10 +2,10 @@
 const fetching = 'offline patient'
 
 const options: Readonly<Record<string, string>> = {
-  add: 'chunker,s cid-version raw-leaves hash trickle,t wrap-with-directory,w only-hash,n progress,p preserve-mode preserve-mtime',
+  add: 'chunker,s cid-version raw-leaves hash trickle,t wrap-with-directory,w only-hash,n progress,p pin pin-name silent mode mtime mtime-nsecs preserve-mode preserve-mtime',
   'bitswap/wantlist': 'peer,p',
   'block/get': fetching,
-  'block/put': 'cid-codec format,f mhtype mhlen allow-big-block',
+  'block/put': 'cid-codec format,f mhtype mhlen pin allow-big-block',
   'block/rm': 'force,f quiet,q',
   'block/stat': fetching,
   cat: `offset,o length,l ${fetching}`,
@@ -13,17 +13,24 @@ const options: Readonly<Record<string, string>> = {
   config: 'bool json',
   'dag/export': fetching,
   'dag/get': `output-codec ${fetching}`,
-  'dag/import': 'stats',
-  'dag/put': 'input-codec store-codec hash allow-big-block',
+  'dag/import': 'pin-roots stats',
+  'dag/put': 'input-codec store-codec hash pin allow-big-block',
   'dag/resolve': fetching,
   'dag/stat': `progress,p ${fetching}`,
   get: `archive,a compress,C compression-level,l ${fetching}`,
   ls: `stream,s size resolve-type ${fetching}`,
+  'pin/add': `recursive,r name,n progress ${fetching}`,
+  'pin/ls': 'type,t name,n names quiet,q stream,s',
+  'pin/rm': 'recursive,r',
+  'pin/update': `unpin ${fetching}`,
+  'pin/verify': 'verbose quiet,q',
   ping: 'count,n',
   refs: `format edges,e unique,u recursive,r max-depth ${fetching}`,
+  'repo/gc': 'stream-errors quiet,q silent',
   resolve: fetching,
   'routing/findprovs': 'num-providers,n',
   'routing/provide': 'recursive,r',
+  'stats/bw': 'proto,t poll interval,i',
   'swarm/addrs/local': 'id'
 }
 
