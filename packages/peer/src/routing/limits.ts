@@ -5,6 +5,8 @@ export const routerTimeoutMs = 60_000
 
 /** Providers that one search names, over all routers; who needs more asks again. */
 export const providersNamedMax = 1000
+/** How often one router may name in one search what it has named before; then it is done. */
+export const providerRepeatsMax = 100
 
 /** Bytes of one answer of a delegated router, and of one line of it. */
 export const delegatedAnswerBytesMax = 4 * 1024 * 1024

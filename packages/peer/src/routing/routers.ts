@@ -2,7 +2,7 @@
 import { type AbortOptions, type CID, NotFoundError, type PeerKey, peerKey } from '@shardswap/interface'
 import type { Logger, PeerId } from '@libp2p/interface'
 import { NoRouterError } from '../errors.ts'
-import { providersNamedMax, routerTimeoutMs } from './limits.ts'
+import { providerRepeatsMax, providersNamedMax, routerTimeoutMs } from './limits.ts'
 import { orAborted, together, untilAborted } from './together.ts'
 import type { RoutedProvider, Router } from './types.ts'
 
@@ -79,7 +79,16 @@ export class Routers {
     const named = async function* (router: Router): AsyncGenerator<RoutedProvider> {
       const found = ask(router, signal)
       if (found === undefined) return
-      for await (const { id, multiaddrs = [] } of untilAborted(found, signal)) yield { id, multiaddrs, router: router.name }
+      const seen = new Set<PeerKey>()
+      let repeats = 0
+      for await (const { id, multiaddrs = [] } of untilAborted(found, signal)) {
+        const key = peerKey(id)
+        // One that repeats itself for ever would keep timers, and so every deadline, from their turn.
+        if (seen.has(key) && ++repeats >= providerRepeatsMax) return
+        seen.add(key)
+        yield { id, multiaddrs, router: router.name }
+        if (seen.size >= providersNamedMax) return
+      }
     }
     try {
       yield* together(this.#routers.map(named), (at, error) => {
