@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exchangeMetrics, type MetricSpec, routingMetrics } from '@shardswap/peer'
+import { memoryRepo } from '@shardswap/repo'
 import { create } from 'kubo-rpc-client'
 import { expect, test, vi } from 'vitest'
 import { connectDaemon, type Daemon } from '../src/index.ts'
 import { RateMeter } from '../src/metrics/rate-meter.ts'
+import { storeMetrics } from '../src/metrics/store-table.ts'
 import { daemonMetrics } from '../src/metrics/table.ts'
 import { bytesOf, collect, newDaemon, someBytes, urlOf } from './setup.ts'
 
@@ -28,7 +30,7 @@ function typesOf(page: string): Map<string, string> {
   return new Map([...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
 }
 
-const table: readonly MetricSpec<never>[] = [...exchangeMetrics, ...routingMetrics, ...daemonMetrics]
+const table: readonly MetricSpec<never>[] = [...exchangeMetrics, ...routingMetrics, ...daemonMetrics, ...storeMetrics]
 
 test('what a daemon does is told to Prometheus, and every gauge of what it holds is 0 once nobody waits', async () => {
   const [daemon, other] = [await newDaemon(), await newDaemon()]
@@ -59,6 +61,15 @@ test('what a daemon does is told to Prometheus, and every gauge of what it holds
     const left = [...rest].filter(([key, value]) => held.some(({ name }) => key.split('{')[0] === name) && value !== 0)
     expect(left).toEqual([])
   }, 20_000)
+})
+
+test('a repo with a limit tells how much of it is taken', async () => {
+  const repo = await memoryRepo()
+  const daemon = await newDaemon({ ...repo, config: { ...repo.config, repo: { maxBytes: 50_000_000, gcAtShare: 0.9 } } })
+  await daemon.node.blockPut(someBytes(1_000_000))
+  const samples = samplesOf(await scrape(daemon))
+  expect(samples.get('shardswap_repo_block_bytes')).toBe(1_000_000)
+  expect(samples.get('shardswap_repo_limit_bytes')).toBe(50_000_000)
 })
 
 test('a page of another origin may not read metrics, and they are read with GET alone', async () => {

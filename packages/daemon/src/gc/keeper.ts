@@ -90,6 +90,11 @@ export class BlockKeeper {
     })
   }
 
+  /** Bytes of all blocks; undefined while nobody had to know, which is so without a limit. */
+  get bytes(): number | undefined {
+    return this.#room?.bytes
+  }
+
   get isCollecting(): boolean {
     return this.#core.isCollecting
   }

@@ -70,6 +70,7 @@ import type {
   SwapNode
 } from '../node.ts'
 import type { BlockKeeper } from '../gc/keeper.ts'
+import type { StoreState } from '../metrics/store-table.ts'
 import { privateKeyOf } from '../keys.ts'
 import { scoredPeersMax } from '../limits.ts'
 import { agentVersion, version } from '../version.ts'
@@ -194,6 +195,12 @@ export class LocalNode implements SwapNode {
     })
     this.#announcing.begin(peer)
     return peer
+  }
+
+  /** How its blocks stand, for metrics. */
+  storeState(): StoreState {
+    const { bytes, isCollecting, collections } = this.#keeper
+    return { bytes, isCollecting, collections, maxBytes: this.repo.config.repo.maxBytes }
   }
 
   async version(): Promise<NodeVersion> {
