@@ -25,8 +25,8 @@ async function newPeer(): Promise<Peer> {
   return peer
 }
 
-/** A connection of an identity that nobody knows, which reads nothing. */
-async function stranger(address: string): Promise<Connection> {
+/** A connection of an identity that nobody knows, which answers nothing, and reads nothing but where it is to count. */
+async function stranger(address: string, onBytes?: (bytes: number) => void): Promise<Connection> {
   const node = await createLibp2p({
     transports: [tcp()],
     connectionEncrypters: [noise()],
@@ -35,7 +35,11 @@ async function stranger(address: string): Promise<Connection> {
     connectionMonitor: { enabled: false }
   })
   onTestFinished(async () => await node.stop())
-  await node.handle([...protocolIds], (stream) => stream.pause(), { maxInboundStreams: 1024 })
+  const onStream = (stream: Stream): void => {
+    if (onBytes === undefined) stream.pause()
+    else stream.addEventListener('message', ({ data }) => onBytes(data.byteLength))
+  }
+  await node.handle([...protocolIds], onStream, { maxInboundStreams: 1024 })
   return await node.dial(multiaddr(address))
 }
 
@@ -95,6 +99,22 @@ async function attack(address: string, pushed: readonly { cid: CID; bytes: Uint8
 }
 
 describe.each(ways)('in the way of $name', (way) => {
+  test('[F08] one that is there first, reads what is wanted and says nothing holds nothing up', async () => {
+    const used = await way.start()
+    onTestFinished(async () => await used.stop())
+    let heardBytes = 0
+    await stranger(used.exchange.addresses()[0] ?? '', (bytes) => (heardBytes += bytes))
+    const provider = await newPeer()
+    const blocks = await Promise.all(Array.from({ length: 50 }, async (_, at) => await blockOf(`of fifty ${at}`)))
+    for (const { cid, bytes } of blocks) await provider.put(cid, bytes)
+    const signal = AbortSignal.timeout(20_000)
+    const first = used.get(blocks[0]?.cid ?? CID.parse('bafkqaaa'), { signal })
+    await expect.poll(() => heardBytes, { timeout: 20_000 }).toBeGreaterThan(0)
+    await used.exchange.connect(provider.addresses()[0] ?? '')
+    const got = await Promise.all([first, ...blocks.slice(1).map(async ({ cid }) => await used.get(cid, { signal }))])
+    expect(got.map((bytes) => Buffer.from(bytes).toString())).toEqual(blocks.map(({ bytes }) => Buffer.from(bytes).toString()))
+  })
+
   test(
     '[F16][F20][F31][F34][F40] strangers that send what they like are survived, and others are served',
     { timeout: 60_000 },

@@ -72,6 +72,32 @@ describe.each(ways)('in the way of $name', (way) => {
     return made
   }
 
+  test('[F01][F38] a read goes on over connections that both dial at once, that are cut, and dialled again', async () => {
+    const provider = await newProvider()
+    const peer = await used()
+    const [ours, theirs] = [peer.exchange.addresses()[0] ?? '', provider.addresses()[0] ?? '']
+    await Promise.allSettled([provider.connect(ours), peer.exchange.connect(theirs)])
+    const content = someBytes(2_000_000, 5)
+    const root = await addFile(provider, content, 'size-16384')
+    const parts: Uint8Array[] = []
+    let cuts = 0
+    for await (const part of peer.cat(root, { signal: AbortSignal.timeout(60_000) })) {
+      parts.push(part)
+      if (cuts === 3 || Buffer.concat(parts).byteLength < 300_000 * (cuts + 1)) continue
+      cuts += 1
+      for (const connection of provider.libp2p.getConnections(peer.exchange.peerId)) connection.abort(new Error('cut'))
+      // Until it hears of the cut, it takes what it has for a connection.
+      const isBack = async (): Promise<number> => {
+        await peer.exchange.connect(theirs)
+        return provider.connections().length
+      }
+      await expect.poll(isBack, within).toBeGreaterThan(0)
+    }
+    expect(Buffer.concat(parts).equals(content)).toBe(true)
+    expect(cuts).toBe(3)
+    await atRest(peer, provider)
+  })
+
   test('[F07] of two callers of a block the first may go: the second has it; once both are gone the want is', async () => {
     const provider = await newProvider()
     const peer = await used([provider])
