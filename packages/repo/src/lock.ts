@@ -64,7 +64,10 @@ export async function openLevel<Key>(location: string, keyEncoding: 'utf8' | 'vi
   }
 }
 
-/** Forces all that was written to the disk: LevelDB's log is one file, so the last write takes those before it along. */
+/**
+ * Forces what was written to the disk: LevelDB writes one log after another, and the last write takes those before it in
+ * its log along. An older log is on the disk once LevelDB has made a table of it, which takes it a moment.
+ */
 export async function forceToDisk<Key>(db: ClassicLevel<Key, Uint8Array>, key: Key): Promise<void> {
   await db.put(key, new Uint8Array(0), { sync: true })
 }
