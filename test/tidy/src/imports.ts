@@ -51,7 +51,7 @@ export const importTable: Readonly<Record<string, Allowed>> = {
   },
   peer: {
     ours: ['interface', 'hashes', 'protocol', 'reliability', 'session', 'broker', 'server'],
-    others: [...libp2p, ...stores],
+    others: [...libp2p, ...stores, '@noble/ciphers'],
     node: ['*']
   },
   daemon: { ours: ['interface', 'hashes', 'peer', 'repo', 'content'], others: ['*'], node: ['*'] },

@@ -1,6 +1,5 @@
 /** The modules of libp2p that routing needs, loaded only where they are used: they take longer to load than a peer to start. */
 import type { ConnectionProtector, Libp2p, Logger } from '@libp2p/interface'
-import type { ComponentLogger } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { ServiceFactoryMap } from 'libp2p'
 import { addressFilter } from './addresses.ts'
@@ -10,7 +9,7 @@ import type { NodeRoutingInit } from './types.ts'
 
 export interface RoutingModules {
   readonly services: ServiceFactoryMap
-  readonly connectionProtector: ((components: { logger: ComponentLogger }) => ConnectionProtector) | undefined
+  readonly connectionProtector: (() => ConnectionProtector) | undefined
   readonly announceFilter: ((addrs: Multiaddr[]) => Multiaddr[]) | undefined
   readonly localNetwork: LocalNetwork | undefined
   readonly discovery: ReturnType<LocalNetwork['discovery']> | undefined

@@ -1,100 +1,133 @@
-/** Keeps peers of other networks out: what is said on a connection is enciphered with the network's key. */
-import type { AbortOptions, ComponentLogger, ConnectionProtector, MultiaddrConnection } from '@libp2p/interface'
-import { preSharedKey } from '@libp2p/pnet'
+/**
+ * Keeps peers of other networks out: what is said on a connection is enciphered with the network's key, as libp2p's
+ * specification of private networks has it. `@libp2p/pnet` does the same with a cipher (xsalsa20 1.2) whose memory grows with each call
+ * once more than 600 KiB were enciphered in one, or 5,000 connections were made, until it throws and ends the process.
+ */
+import { randomBytes } from 'node:crypto'
+import type { AbortOptions, ConnectionProtector, MultiaddrConnection } from '@libp2p/interface'
+import { AbstractMultiaddrConnection, byteStream } from '@libp2p/utils'
+import type { Uint8ArrayList } from 'uint8arraylist'
 import { PrivateNetworkError } from '../errors.ts'
+import { StreamCipher } from './cipher.ts'
 import { nonceTimeoutMs } from './limits.ts'
-import { parseSwarmKey, swarmKeyText } from './swarm-key.ts'
+import { parseSwarmKey } from './swarm-key.ts'
+
+const nonceBytes = 24
 
 /** What both ends say first, as soon as the line is enciphered: that they choose a protocol by multistream-select 1. */
 const greeting = new TextEncoder().encode('\x13/multistream/1.0.0\n')
 
-/** The parts of libp2p's connections that their interface does not show. */
-interface ReadingConnection {
-  onData(data: Bytes): void
-  onRemoteReset(): void
-  readonly readBuffer: Bytes
-}
-
-interface Bytes {
-  readonly byteLength: number
-  subarray(from?: number, to?: number): Uint8Array
-}
-
-function isReading(connection: MultiaddrConnection | ReadingConnection): connection is MultiaddrConnection & ReadingConnection {
-  return 'onData' in connection && 'onRemoteReset' in connection && 'readBuffer' in connection
+interface PrivateConnectionInit {
+  readonly inner: MultiaddrConnection
+  /** Enciphers what is sent. */
+  readonly out: StreamCipher
+  /** Deciphers what arrives. */
+  readonly in: StreamCipher
 }
 
 /**
- * Ends a connection whose other end does not begin as a peer with the same key
+ * A connection over which only those with the same key understand each other. It
+ * ends where the other end does not begin as a peer with that key
  * does. Without that it would stay until a time-out: deciphered with another
  * key the first byte is as likely as not the length of a message that never comes.
- * A connection that ends before it began says so too: then it was the other end that noticed.
+ * One that ends before it began says so too: then it was the other end that noticed.
  */
-function checked<T extends MultiaddrConnection>(connection: T): T {
-  if (!isReading(connection)) return connection
-  const where = connection.remoteAddr.toString()
-  let seen = 0
-  const onData = connection.onData.bind(connection)
-  const abort = connection.abort.bind(connection)
-  const send = connection.send.bind(connection)
-  const onRemoteReset = connection.onRemoteReset.bind(connection)
-  let refusal: Error | undefined
-  const refuse = (words: string, cause?: Error): void => {
-    refusal = new PrivateNetworkError(`the peer at ${where} ${words}`, { cause })
-    abort(refusal)
+class PrivateConnection extends AbstractMultiaddrConnection {
+  readonly #inner: MultiaddrConnection
+  readonly #out: StreamCipher
+  readonly #in: StreamCipher
+  /** Bytes of the other end's greeting that came. */
+  #greeted = 0
+  #refusal: Error | undefined
+
+  constructor(init: PrivateConnectionInit) {
+    const { inner } = init
+    super({ remoteAddr: inner.remoteAddr, direction: inner.direction, log: inner.log.newScope('private') })
+    this.#inner = inner
+    this.#out = init.out
+    this.#in = init.in
+    inner.addEventListener('message', ({ data }) => {
+      for (const part of data instanceof Uint8Array ? [data] : data) this.#take(this.#in.next(part))
+    })
+    inner.addEventListener('drain', () => this.onMuxerDrain())
+    inner.addEventListener('close', ({ error, local }) => {
+      const isEarly = this.#greeted < greeting.byteLength && this.status === 'open' && !isGivenUp(error)
+      if (isEarly) this.#refuse('ended the connection before it began: it may have another swarm.key, or none', error)
+      else if (error === undefined) this.onTransportClosed()
+      else if (local === true) this.abort(error)
+      else this.onRemoteReset()
+    })
   }
-  const take = (data: Bytes): boolean => {
-    const next = data.subarray(0, Math.min(data.byteLength, greeting.byteLength - seen))
-    const isRight = next.every((byte, at) => byte === greeting[seen + at])
-    seen += next.byteLength
-    if (!isRight) refuse('is not on this private network: it has another swarm.key')
-    return isRight
+
+  #take(data: Uint8Array): void {
+    if (this.#greeted < greeting.byteLength) {
+      const next = data.subarray(0, greeting.byteLength - this.#greeted)
+      const from = this.#greeted
+      this.#greeted += next.byteLength
+      if (!next.every((byte, at) => byte === greeting[from + at])) {
+        this.#greeted = 0
+        this.#refuse('is not on this private network: it has another swarm.key')
+      }
+    }
+    if (this.#refusal === undefined) this.onData(data)
   }
-  connection.onData = (data) => {
-    if (seen >= greeting.byteLength || take(data)) onData(data)
+
+  #refuse(words: string, cause?: Error): void {
+    this.#refusal ??= new PrivateNetworkError(`the peer at ${this.remoteAddr.toString()} ${words}`, { cause })
+    this.abort(this.#refusal)
   }
-  connection.abort = (error) => {
-    if (seen < greeting.byteLength && !isGivenUp(error)) refuse(unbegun, error)
-    else abort(error)
+
+  /** Whoever writes to what was refused learns why, and not only that it is closed. */
+  override send(data: Uint8Array | Uint8ArrayList): boolean {
+    if (this.#refusal !== undefined) throw this.#refusal
+    return super.send(data)
   }
-  connection.onRemoteReset = () => {
-    if (seen < greeting.byteLength) refuse(unbegun)
-    else onRemoteReset()
+
+  sendData(data: Uint8ArrayList): { sentBytes: number; canSendMore: boolean } {
+    // In one piece: a frame of Noise comes as some small parts and a large one, and each call of the cipher has its price.
+    return { sentBytes: data.byteLength, canSendMore: this.#inner.send(this.#out.next(data.subarray())) }
   }
-  // Whoever writes to what was refused learns why, and not only that it is closed.
-  connection.send = (data) => {
-    if (refusal !== undefined) throw refusal
-    return send(data)
+
+  sendReset(error: Error): void {
+    this.#inner.abort(error)
   }
-  // It may have spoken before we could listen.
-  if (connection.readBuffer.byteLength > 0) take(connection.readBuffer)
-  return connection
+
+  sendPause(): void {
+    this.#inner.pause()
+  }
+
+  sendResume(): void {
+    this.#inner.resume()
+  }
+
+  async sendClose(options?: AbortOptions): Promise<void> {
+    await this.#inner.close(options)
+  }
 }
 
-const unbegun = 'ended the connection before it began: it may have another swarm.key, or none'
-
-function isGivenUp(error: Error): boolean {
-  return error.name === 'AbortError' || error.name === 'TimeoutError'
+function isGivenUp(error: Error | undefined): boolean {
+  return error !== undefined && (error.name === 'AbortError' || error.name === 'TimeoutError')
 }
 
 /** Lets only peers connect that have this `swarm.key`. Errors: SwarmKeyError. */
-export function privateNetwork(swarmKey: string | Uint8Array): (components: { logger: ComponentLogger }) => ConnectionProtector {
-  const psk = swarmKeyText(parseSwarmKey(swarmKey))
-  return () => {
-    const inner = preSharedKey({ psk })()
-    const protect = async (connection: MultiaddrConnection, options?: AbortOptions): Promise<MultiaddrConnection> => {
-      const late = AbortSignal.timeout(nonceTimeoutMs)
-      const signal = options?.signal === undefined ? late : AbortSignal.any([options.signal, late])
-      try {
-        // What it gives is a connection, as its types should say.
-        return checked((await inner.protect(connection, { signal })) as MultiaddrConnection)
-      } catch (error) {
-        const where = connection.remoteAddr.toString()
-        throw new PrivateNetworkError(`the peer at ${where} does not begin as one of a private network: it has no swarm.key`, {
-          cause: error
-        })
-      }
+export function privateNetwork(swarmKey: string | Uint8Array): () => ConnectionProtector {
+  const key = parseSwarmKey(swarmKey)
+  const protect = async (inner: MultiaddrConnection, options?: AbortOptions): Promise<MultiaddrConnection> => {
+    const late = AbortSignal.timeout(nonceTimeoutMs)
+    const signal = options?.signal === undefined ? late : AbortSignal.any([options.signal, late])
+    const ours = new Uint8Array(randomBytes(nonceBytes))
+    const bytes = byteStream(inner)
+    try {
+      const [theirs] = await Promise.all([bytes.read({ bytes: nonceBytes, signal }), bytes.write(ours, { signal })])
+      const ciphers = { out: new StreamCipher(key, ours), in: new StreamCipher(key, theirs.slice()) }
+      return new PrivateConnection({ inner: bytes.unwrap(), ...ciphers })
+    } catch (error) {
+      if (options?.signal?.aborted === true) throw error
+      const where = inner.remoteAddr.toString()
+      throw new PrivateNetworkError(`the peer at ${where} does not begin as one of a private network does: it may have no swarm.key`, {
+        cause: error
+      })
     }
-    return { protect }
   }
+  return () => ({ protect })
 }

@@ -43,8 +43,3 @@ export function parseSwarmKey(text: string | Uint8Array): Uint8Array {
   if (key.byteLength === keyBytes) return key
   throw new SwarmKeyError(`swarm.key: the key has ${key.byteLength} bytes, not ${keyBytes}: it must be ${form}`)
 }
-
-/** The same key in the one form that libp2p reads. */
-export function swarmKeyText(key: Uint8Array): Uint8Array {
-  return new TextEncoder().encode(`${header}\n/base16/\n${Buffer.from(key).toString('hex')}`)
-}

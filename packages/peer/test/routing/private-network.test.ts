@@ -33,6 +33,17 @@ describe('a private network', () => {
     expect(first.stat().fetch.duplicateBlocks).toBe(0)
   })
 
+  // With @libp2p/pnet 3.0.27 the second of them ended the process: so much waits to be enciphered at once.
+  test('[F28] blocks of 2 MiB go to two peers that read at once', async () => {
+    const swarmKey = newKey()
+    const blocks = rawBlocks(isFull ? 60 : 10, 2 * MiB, 'large')
+    const provider = await peers.provider(blocks, { swarmKey })
+    const readers = await Promise.all([1, 2].map(async () => await peers.create({ swarmKey })))
+    for (const reader of readers) await connect(reader, provider)
+    const bytes = blocks.length * 2 * MiB
+    expect(await Promise.all(readers.map(async (reader) => await fetched(reader, blocks)))).toEqual([bytes, bytes])
+  })
+
   // The first byte deciphered with a wrong key is as likely as not the length of a message: so more than one try.
   test('[F67] peers with different keys do not connect, fail fast, and say why; both go on', async () => {
     const provider = await peers.provider([rawBlock(1)], { swarmKey: newKey() })
