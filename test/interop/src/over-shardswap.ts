@@ -11,7 +11,7 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { CID } from 'multiformats/cid'
 import * as jsonCodec from 'multiformats/codecs/json'
 import { sha256 } from 'multiformats/hashes/sha2'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { contentOf, mebibyte, sha256Of, type DirectorySpec, type FileSpec } from './content.ts'
 import { quietHelia, type QuietHelia } from './helia-node.ts'
 import type { RunningNode } from './node-api.ts'
@@ -131,5 +131,27 @@ function sessionTests(helia: () => Node, provider: () => RunningNode): void {
     const expected = sha256Of(contentOf({ ...file, seed: 74 }))
     expect(await Promise.all([read(), read()])).toEqual([expected, expected])
     expect(helia().shardswap.stat().fetch).toMatchObject({ duplicateBlocks: 0 })
+  })
+  test('a reader who gives up in the middle leaves nothing behind, and the next has the whole file', async () => {
+    const spec = { ...file, bytes: 16 * mebibyte, seed: 75 }
+    const cid = CID.parse(await provider().addFile(spec))
+    const abort = new AbortController()
+    const reading = async (): Promise<void> => {
+      for await (const _ of unixfs(helia()).cat(cid, { signal: abort.signal })) abort.abort()
+    }
+    await expect(reading()).rejects.toBeInstanceOf(Error)
+    await vi.waitFor(() => expect(helia().shardswap.gauges()).toMatchObject({ blocksAwaited: 0, wants: 0, wantsAtPeers: 0 }), 20_000)
+    expect(sha256Of(await Array.fromAsync(unixfs(helia()).cat(cid)))).toBe(sha256Of(contentOf(spec)))
+  })
+
+  test('a node that knows nobody reads from a provider that it is given, and offline asks nobody', async () => {
+    const spec = { ...file, seed: 76 }
+    const cid = CID.parse(await provider().addFile(spec))
+    const alone = await started()
+    await expect(Array.fromAsync(unixfs(alone).cat(cid, { offline: true }))).rejects.toBeInstanceOf(Error)
+    expect(alone.shardswap.stat().fetch.wantsSent).toBe(0)
+    const providers = [multiaddr(await addressOf(provider()))]
+    expect(sha256Of(await Array.fromAsync(unixfs(alone).cat(cid, { providers })))).toBe(sha256Of(contentOf(spec)))
+    expect(sha256Of(await Array.fromAsync(unixfs(alone).cat(cid, { offline: true })))).toBe(sha256Of(contentOf(spec)))
   })
 }
