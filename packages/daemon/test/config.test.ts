@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import { connectDaemon } from '../src/index.ts'
 import { newDaemon, urlOf } from './setup.ts'
 
+const peerAddress = '/ip4/192.0.2.1/tcp/4001/p2p/12D3KooWGC6TvWhfapngX6wvJHMYvKpDMXPb3ZnCZ6dMoaMtimQ5'
+
 test("Kubo's client reads and changes the config of a daemon", async () => {
   const daemon = await newDaemon()
   const kubo = create(urlOf(daemon))
@@ -10,10 +12,10 @@ test("Kubo's client reads and changes the config of a daemon", async () => {
   await kubo.config.set('serve.cap', 64)
   await kubo.config.set('serve.tests', false)
   await kubo.config.set('serve.mode', 'registered')
-  await kubo.config.set('routing.bootstrap', ['/ip4/192.0.2.1/tcp/4001'])
+  await kubo.config.set('routing.bootstrap', [peerAddress])
   expect(await kubo.config.get('serve')).toEqual({ mode: 'registered', cap: 64, freeScore: 8, tests: false })
   const all = await kubo.config.getAll()
-  expect(all).toMatchObject({ addresses: { api: '/ip4/127.0.0.1/tcp/5001' }, routing: { bootstrap: ['/ip4/192.0.2.1/tcp/4001'] } })
+  expect(all).toMatchObject({ addresses: { api: '/ip4/127.0.0.1/tcp/5001' }, routing: { bootstrap: [peerAddress] } })
   await kubo.config.replace({ serve: { cap: 5 } } as object)
   expect(await kubo.config.get('serve.mode')).toBe('open')
   await expect(kubo.config.set('serve.cap', -1)).rejects.toThrow(/serve\.cap must be a whole number/)
