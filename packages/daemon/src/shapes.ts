@@ -6,6 +6,7 @@ import type { AddedEntry, DirectoryEntry, EntryType, UnixTime } from '@shardswap
 import { CID } from '@shardswap/interface'
 import type { ConnectedPeer } from '@shardswap/peer'
 import type { RepoStat, VerifyResult } from '@shardswap/repo'
+import { goMode, goTime, modeOfGo } from './go-shapes.ts'
 import type { BlockRemoved, BlockStat, NodeId, NodeImportResult, NodeVersion } from './node.ts'
 
 /** JSON of an error, Kubo's with our name and code besides. */
@@ -108,7 +109,11 @@ export interface LinkShape {
   readonly Size: number
   readonly Type: number
   readonly Target: string
-  readonly Mode?: string
+  /** Go's number of it; 0 where none is known. */
+  readonly Mode: number
+  /** RFC 3339; the first second of year 1 where none is known. */
+  readonly ModTime: string
+  /** Not Kubo's: seconds since 1970, whatever the year. */
   readonly Mtime?: number
   readonly MtimeNsecs?: number
 }
@@ -125,9 +130,11 @@ export function linkShape(entry: DirectoryEntry): LinkShape {
     Hash: entry.cid.toString(),
     Size: Number(entry.size),
     Type: typeCodes[entry.type],
-    Target: ''
+    Target: '',
+    Mode: goMode(entry.mode, entry.type),
+    ModTime: goTime(entry.mtime)
   }
-  return { ...shape, ...modeShape(entry.mode), ...timeShape(entry.mtime) }
+  return { ...shape, ...timeShape(entry.mtime) }
 }
 
 /** The JSON of `ls` for one path. */
@@ -138,19 +145,16 @@ export function listShape(path: string, entries: readonly DirectoryEntry[]): Lis
 /** Reads the JSON of an entry of a directory. */
 export function linkOf(shape: LinkShape): DirectoryEntry {
   const types: Record<number, EntryType> = { 1: 'directory', 2: 'file', 4: 'symlink', 5: 'directory' }
+  const mode = modeOfGo(shape.Mode)
   const mtime = shape.Mtime === undefined ? undefined : unixTime(BigInt(shape.Mtime), shape.MtimeNsecs)
   return {
     name: shape.Name,
     cid: CID.parse(shape.Hash),
     type: types[shape.Type] ?? 'other',
     size: BigInt(shape.Size),
-    ...(shape.Mode === undefined ? {} : { mode: Number.parseInt(shape.Mode, 8) }),
+    ...(mode === undefined ? {} : { mode }),
     ...(mtime === undefined ? {} : { mtime })
   }
-}
-
-function modeShape(mode: number | undefined): { Mode?: string } {
-  return mode === undefined ? {} : { Mode: modeText(mode) }
 }
 
 function timeShape(mtime: UnixTime | undefined): { Mtime?: number; MtimeNsecs?: number } {

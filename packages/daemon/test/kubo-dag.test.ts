@@ -1,4 +1,5 @@
 /** Kubo's own client, from npm, against one of our daemons: nodes, links, connections, and what else it has. */
+import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { createGunzip } from 'node:zlib'
 import { Readable } from 'node:stream'
@@ -198,4 +199,79 @@ test('commands are listed; what Kubo has and this node has not is 404 with a mes
     })
   }
   expect(await text(Readable.fromWeb((await fetch(`${urlOf(daemon)}/dag`, { method: 'POST' })).body as never))).toContain('dag/put')
+})
+
+test('pins, their names, the collection of garbage, the config and the sums', async () => {
+  const kept = await client.add(someBytes(2_000, 3), { cidVersion: 1, pin: false })
+  const loose = await client.add(someBytes(2_000, 4), { cidVersion: 1, pin: false })
+  expect(await client.pin.add(kept.cid, { name: 'kept' } as never)).toEqual(kept.cid)
+  const pins = await collect(client.pin.ls({ paths: kept.cid }))
+  expect(pins.map(({ cid, type }) => [String(cid), type])).toEqual([[kept.cid.toString(), 'recursive']])
+  expect((await collect(client.pin.ls({ type: 'recursive', names: true } as never))).length).toBeGreaterThanOrEqual(1)
+  const removed = (await collect(client.repo.gc())).map(({ cid }) => cid?.toV1().toString())
+  const asRaw = (cid: CID): string => CID.createV1(0x55, cid.multihash).toString()
+  expect(removed.filter((cid) => cid === loose.cid.toString() || cid === asRaw(loose.cid))).toHaveLength(1)
+  expect(removed).not.toContain(kept.cid.toString())
+  await expect(collect(client.block.rm(kept.cid))).resolves.toMatchObject([
+    { error: { message: expect.stringContaining('pinned') as string } }
+  ])
+  expect(await client.pin.rm(kept.cid)).toEqual(kept.cid)
+  await expect(client.pin.rm(kept.cid)).rejects.toThrow(/not pinned/)
+  expect(await client.config.get('serve.cap')).toBe(1024)
+  expect(await client.config.getAll()).toMatchObject({ serve: { cap: 1024 } })
+  expect((await client.stats.repo()).numObjects).toBeGreaterThan(0n)
+  const [bandwidth] = await collect(client.stats.bw())
+  expect(bandwidth).toMatchObject({ totalIn: expect.any(BigInt) as bigint, rateOut: expect.any(Number) as number })
+  expect(await collect(client.routing.findProvs(kept.cid))).toEqual([])
+  expect(await client.version()).toMatchObject({ version: expect.any(String) as string })
+})
+
+const document = readFileSync(new URL('../../../docs/rpc.md', import.meta.url), 'utf8')
+
+interface Command {
+  readonly Name: string
+  readonly Subcommands: readonly Command[]
+  readonly Options: readonly { readonly Names: readonly string[] }[]
+}
+
+/** Names between back-ticks. */
+function quoted(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+}
+
+function optionsIn(command: Command, path: readonly string[] = []): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const below of command.Subcommands) {
+    const name = [...path, below.Name]
+    found.set(
+      name.join('/'),
+      below.Options.map(({ Names }) => Names[0] ?? '')
+    )
+    for (const [key, options] of optionsIn(below, name)) found.set(key, options)
+  }
+  return found
+}
+
+test('the document has each call that is served with its options, and no other call', async () => {
+  const url = urlOf(daemon)
+  const { Message } = (await (await fetch(`${url}/frob`, { method: 'POST' })).json()) as { Message: string }
+  const served = Message.replace(/^.*serves /, '').split(', ')
+  const rows = document.split('\n').flatMap((line) => {
+    const [, calls = '', words = ''] = /^\| (`[a-z].*?) \| (.*) \|$/.exec(line) ?? []
+    return quoted(calls).map((call): [string, string[]] => [call, quoted(words)])
+  })
+  const own = /Calls of our own[^\n]*/.exec(document)?.[0] ?? ''
+  const documented = [
+    ...rows.map(([call]) => call),
+    ...quoted(own).filter((name) => name.startsWith('shardswap/') && name !== 'shardswap/')
+  ]
+  expect(documented.toSorted()).toEqual(served.toSorted())
+  const commands = (await (await fetch(`${url}/commands`, { method: 'POST' })).json()) as Command
+  const options = optionsIn(commands)
+  const untold = rows.flatMap(([call, words]) =>
+    (options.get(call) ?? [])
+      .filter((name) => !['offline', 'patient'].includes(name) && !words.includes(name))
+      .map((name) => `${call} ${name}`)
+  )
+  expect(untold).toEqual([])
 })

@@ -1,5 +1,5 @@
 /** Kubo's own command against our daemon and against a Kubo with the same content: the same words in, the same words out. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Daemon, startDaemon } from '@shardswap/daemon'
@@ -36,6 +36,7 @@ const same = [
   `ls -v ${dir}`,
   `ls -s ${dir}`,
   `ls -l ${dir}`,
+  'ls -l QmbTpvy7bB6oLLZMWF7ooBHAXkyNpTWyLc3v5wu4SCFxLN',
   `ls --size=false --resolve-type=false ${dir}`,
   `ls ${dir}/sub ${dir}`,
   `block stat ${dir}`,
@@ -69,6 +70,64 @@ const same = [
   `bitswap ledger ${nobody}`,
   `swarm disconnect /p2p/${nobody}`
 ]
+
+/** Calls whose answers have the same fields, each of the same type, under the same status and headers. */
+const calls = [
+  'id',
+  'version',
+  'repo/stat',
+  'repo/verify',
+  'refs/local',
+  `refs?arg=${dir}`,
+  `ls?arg=${dir}`,
+  `ls?arg=${dir}&stream=true`,
+  `cat?arg=${dir}/a.txt`,
+  `get?arg=${dir}`,
+  `get?arg=${dir}&archive=true&compress=true`,
+  `block/stat?arg=${dir}`,
+  `block/get?arg=${dir}`,
+  `dag/get?arg=${dir}`,
+  `dag/resolve?arg=${dir}`,
+  `dag/stat?arg=${dir}`,
+  `dag/export?arg=${dir}`,
+  `resolve?arg=${dir}`,
+  `pin/ls?arg=${dir}`,
+  'bitswap/stat',
+  'bitswap/wantlist',
+  `bitswap/ledger?arg=${nobody}`,
+  'swarm/addrs',
+  'swarm/addrs/local',
+  'swarm/addrs/listen',
+  'stats/bw',
+  'stats/repo',
+  `block/get?arg=${missing}&offline=true`,
+  `cat?arg=${dir}/nope`,
+  `dag/get?arg=${dir}/nope`
+]
+
+interface Answer {
+  readonly status: number
+  readonly headers: object
+  readonly shape: unknown
+}
+
+/** How an answer looks, whatever its figures: of lines the last one, of bytes only that they are. */
+async function answerOf(url: string): Promise<Answer> {
+  const response = await fetch(url, { method: 'POST' })
+  const names = ['content-type', 'x-stream-output', 'x-chunked-output']
+  const headers = Object.fromEntries(names.map((name) => [name, response.headers.get(name)]))
+  const body = await response.text()
+  const isJson = response.headers.get('content-type') === 'application/json'
+  return { status: response.status, headers, shape: isJson ? shapeOf(JSON.parse(body.trimEnd().split('\n').at(-1) ?? '')) : 'bytes' }
+}
+
+/** Types in place of values; of a list the first entry's, of a map by ids the values'. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])]
+  if (typeof value !== 'object' || value === null) return typeof value
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [/^(?:12D3|Qm)/.test(key) ? 'id' : key, shapeOf(inner)])
+  return Object.fromEntries(entries)
+}
 
 /** What differs, and what ours says: the reason is in docs/rpc.md. */
 const different: readonly (readonly [command: string, ours: RegExp])[] = [
@@ -119,6 +178,15 @@ describe.runIf(kuboAvailable(import.meta.filename))('the command of Kubo prints 
     for (const command of same) {
       const [ofKubo, ofOurs] = await Promise.all([run(command), run(command, ours.api)])
       expect({ command, printed: ofOurs }).toEqual({ command, printed: ofKubo })
+    }
+  }, 120_000)
+
+  test('for it gets the same shapes, by the same ways', async () => {
+    const { port } = /tcp\/(?<port>\d+)/.exec(await readFile(join(kubo.folder, 'repo', 'api'), 'utf8'))?.groups ?? {}
+    const both = [`127.0.0.1:${port}`, `127.0.0.1:${ours.api.split('/').at(-1)}`]
+    for (const call of calls) {
+      const [ofKubo, ofOurs] = await Promise.all(both.map(async (host) => await answerOf(`http://${host}/api/v0/${call}`)))
+      expect({ call, ...ofOurs }).toMatchObject({ call, ...ofKubo })
     }
   }, 120_000)
 

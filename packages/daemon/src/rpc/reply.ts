@@ -82,7 +82,8 @@ export async function writeReply(response: ServerResponse, reply: Reply): Promis
 export const sizeHeader = 'X-Content-Length'
 
 function bytesHeaders(contentType: string, size: bigint | undefined): Record<string, string> {
-  const headers = { 'Content-Type': contentType, 'X-Stream-Output': '1' }
+  // One JSON document that is written bit by bit is none the less a document, not a stream of bytes.
+  const headers = { 'Content-Type': contentType, ...(contentType === 'application/json' ? {} : { 'X-Stream-Output': '1' }) }
   return size === undefined ? headers : { ...headers, [sizeHeader]: size.toString() }
 }
 
