@@ -204,13 +204,12 @@ test('commands are listed; what Kubo has and this node has not is 404 with a mes
 test('pins, their names, the collection of garbage, the config and the sums', async () => {
   const kept = await client.add(someBytes(2_000, 3), { cidVersion: 1, pin: false })
   const loose = await client.add(someBytes(2_000, 4), { cidVersion: 1, pin: false })
-  expect(await client.pin.add(kept.cid, { name: 'kept' } as never)).toEqual(kept.cid)
+  expect(await client.pin.add(kept.cid, { name: 'kept' })).toEqual(kept.cid)
   const pins = await collect(client.pin.ls({ paths: kept.cid }))
   expect(pins.map(({ cid, type }) => [String(cid), type])).toEqual([[kept.cid.toString(), 'recursive']])
-  expect((await collect(client.pin.ls({ type: 'recursive', names: true } as never))).length).toBeGreaterThanOrEqual(1)
+  expect((await collect(client.pin.ls({ type: 'recursive', names: true }))).length).toBeGreaterThanOrEqual(1)
   const removed = (await collect(client.repo.gc())).map(({ cid }) => cid?.toV1().toString())
-  const asRaw = (cid: CID): string => CID.createV1(0x55, cid.multihash).toString()
-  expect(removed.filter((cid) => cid === loose.cid.toString() || cid === asRaw(loose.cid))).toHaveLength(1)
+  expect(removed).toContain(loose.cid.toString())
   expect(removed).not.toContain(kept.cid.toString())
   await expect(collect(client.block.rm(kept.cid))).resolves.toMatchObject([
     { error: { message: expect.stringContaining('pinned') as string } }
