@@ -159,6 +159,9 @@ describe('mistakes show', () => {
     expect(() => withShardswap(twice)).toThrow(invalid)
     expect(() => twice.shardswap.stat()).toThrow(expect.objectContaining({ code: 'ERR_STOPPED' }))
     expect(() => withShardswap(quietHelia(), { limits: { giveUpMs: 0 } })).toThrow(invalid)
+    for (const sessionIdleMs of [-1, NaN, '60' as never]) {
+      expect(() => withShardswap(quietHelia(), { sessionIdleMs })).toThrow(invalid)
+    }
     const without = withShardswap(createHeliaLight() as QuietHelia)
     await expect(without.start()).rejects.toMatchObject({ code: 'ERR_INVALID_PARAMETERS' })
   })

@@ -1,3 +1,5 @@
+import { timerMsMax } from '@shardswap/interface'
+
 /** Sessions that ask for nothing and still keep their peers in mind; above it the one that rests longest is closed. */
 const idleSessionsMax = 64
 
@@ -17,7 +19,7 @@ export class OpenSessions {
   #idle = 0
 
   constructor(idleMs: number) {
-    this.#idleMs = idleMs
+    this.#idleMs = Math.min(idleMs, timerMsMax)
   }
 
   /** It asks for something. */

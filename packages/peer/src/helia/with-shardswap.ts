@@ -24,6 +24,10 @@ const defaultSessionIdleMs = 60_000
  */
 export function withShardswap<H extends HeliaNode>(helia: H, init: WithShardswapInit = {}): H & WithExchange {
   checkedLimits(init)
+  const { sessionIdleMs = 0 } = init
+  if (typeof sessionIdleMs !== 'number' || !(sessionIdleMs >= 0)) {
+    throw new InvalidParametersError(`sessionIdleMs must be a number of milliseconds, not ${String(sessionIdleMs)}`)
+  }
   if (helia.status !== 'stopped') throw new InvalidParametersError('withShardswap comes before the start of the Helia node')
   if (helia.hasBlockBroker(brokerName)) throw new InvalidParametersError('the Helia node has a block broker for Bitswap already')
   const made: HeliaExchange[] = []
