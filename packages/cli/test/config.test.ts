@@ -26,6 +26,8 @@ test('config shows and changes what the nodes of a repo go by, with a daemon and
     reliability: { share: 'proportional' }
   })
   expect(JSON.parse(await readFile(join(repo, 'config'), 'utf8'))).toMatchObject({ serve: { cap: 64 } })
+  expect(JSON.parse(await ok(['stats', 'bw', '--json'], { repo }))).toEqual({ TotalIn: 0, TotalOut: 0, RateIn: 0, RateOut: 0 })
+  expect(await ok(['stats', 'bw'], { repo })).toBe('Bandwidth\nTotalIn: 0 B\nTotalOut: 0 B\nRateIn: 0 B/s\nRateOut: 0 B/s')
   daemon.child.kill('SIGTERM')
   expect((await daemon.finished).code).toBe(0)
 })

@@ -51,20 +51,25 @@ async function ledger(context: Context, peer: string): Promise<void> {
   await out.line(`Bytes sent:\t${shape.Sent}\nBytes received:\t${shape.Recv}`)
 }
 
+/** The sums, under a name: `bitswap stat`, which Kubo calls `stats bitswap` too. */
+export function registerBitswapStat(parent: Command, name: 'stat' | 'bitswap', shell: Shell): void {
+  const command = parent
+    .command(name)
+    .description('Print how many blocks and bytes went in and out since the daemon began')
+    .option('-v, --verbose', 'with the peers')
+    .option('--human', 'bytes with units')
+  examples(command, [[`shardswap ${parent.name()} ${name} -v --human`, 'with peers, and bytes with units']]).action(
+    async (flags: StatFlags, command: Command) => await shell.run(command, async (context) => await stat(context, flags))
+  )
+}
+
 export function registerBitswap(program: Command, shell: Shell): void {
   const bitswap = program.command('bitswap').description('Look at what the daemon exchanges')
   examples(bitswap, [
     ['shardswap bitswap stat', 'sums over all peers'],
     ['shardswap bitswap wantlist', 'what is being fetched']
   ])
-  const statCommand = bitswap
-    .command('stat')
-    .description('Print how many blocks and bytes went in and out since the daemon began')
-    .option('-v, --verbose', 'with the peers')
-    .option('--human', 'bytes with units')
-  examples(statCommand, [['shardswap bitswap stat -v --human', 'with peers, and bytes with units']]).action(
-    async (flags: StatFlags, command: Command) => await shell.run(command, async (context) => await stat(context, flags))
-  )
+  registerBitswapStat(bitswap, 'stat', shell)
   const wantlistCommand = bitswap
     .command('wantlist')
     .description('Print the blocks that the daemon wants, or that a connected peer wants of it')

@@ -7,6 +7,7 @@ import { examples } from '../examples.ts'
 import { durationMs } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { formatBytes } from '../terminal/format.ts'
+import { registerBitswapStat } from './bitswap.ts'
 import { stat } from './repo.ts'
 
 interface BandwidthFlags {
@@ -36,8 +37,10 @@ export function registerStats(program: Command, shell: Shell): void {
   const stats = program.command('stats').description('Print what the daemon counts')
   examples(stats, [
     ['shardswap stats bw', 'bytes in and out'],
+    ['shardswap stats bitswap', 'as "shardswap bitswap stat"'],
     ['shardswap stats repo', 'as "shardswap repo stat"']
   ])
+  registerBitswapStat(stats, 'bitswap', shell)
   const bw = stats
     .command('bw')
     .description('Print how much went over the network, and how fast over the last seconds')
