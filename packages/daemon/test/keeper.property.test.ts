@@ -8,6 +8,7 @@ import * as fc from 'fast-check'
 import { multihashOf } from '@shardswap/hashes'
 import { CID as Cid } from 'multiformats/cid'
 import { expect, test } from 'vitest'
+import { RepoFullError } from '../src/gc/errors.ts'
 import { BlockKeeper, type Hold, type KeptRoot, type Removed } from '../src/gc/keeper.ts'
 import { hasLinks, linkedCids } from '../src/gc/links.ts'
 
@@ -103,7 +104,9 @@ class World {
   /** Blocks put by themselves, and the collection that was under way when their put began. */
   readonly #written: { readonly cid: CID; readonly during: number | undefined }[] = []
 
-  constructor(scheduler: fc.Scheduler) {
+  readonly warnings: string[] = []
+
+  constructor(scheduler: fc.Scheduler, maxBytes?: number) {
     this.#scheduler = scheduler
     this.#slow = slowed(this.blocks, scheduler)
     const pins = this.pins
@@ -113,17 +116,22 @@ class World {
       await scheduler.schedule(Promise.resolve(), 'pins')
       for (const cid of snapshot) yield { cid, isRecursive: true }
     }
-    this.keeper = new BlockKeeper({ blocks: this.#slow, pins: list, random: seededRandom(3) })
+    const onWarning = (message: string): void => void this.warnings.push(message)
+    const limit = maxBytes === undefined ? undefined : { maxBytes, gcAtShare: 0.5, onWarning }
+    this.keeper = new BlockKeeper({ blocks: this.#slow, pins: list, random: seededRandom(3), limit })
   }
 
   /** Leaves first, as an importer does it; then the pin. */
   async add(root: Made, isPinned: boolean): Promise<void> {
     const hold = this.keeper.hold()
     const sink: BlockSink = hold.sink({ put: async (cid, bytes) => void (await this.keeper.store.put(cid, bytes)) })
-    for (const block of dagOf(root).toReversed()) await sink.put(block.cid, block.bytes)
-    for (const block of dagOf(root)) await this.#isHere(block.cid, 'an add that runs')
-    if (isPinned) await this.#pin(root.cid)
-    hold.end()
+    try {
+      for (const block of dagOf(root).toReversed()) await sink.put(block.cid, block.bytes)
+      for (const block of dagOf(root)) await this.#isHere(block.cid, 'an add that runs')
+      if (isPinned) await this.#pin(root.cid)
+    } finally {
+      hold.end()
+    }
   }
 
   /** Parents first; what is not here is fetched. */
@@ -136,15 +144,19 @@ class World {
       visited.push(cid)
       for (const link of hasLinks(cid) ? linkedCids(cid, bytes) : []) await visit(link)
     }
-    await visit(root.cid)
-    for (const cid of visited) await this.#isHere(cid, 'a pin that runs')
-    await this.#pin(root.cid)
-    hold.end()
+    try {
+      await visit(root.cid)
+      for (const cid of visited) await this.#isHere(cid, 'a pin that runs')
+      await this.#pin(root.cid)
+    } finally {
+      hold.end()
+    }
   }
 
   async unpin(root: Made): Promise<void> {
     await this.#scheduler.schedule(Promise.resolve(), 'unpin')
     this.pins.delete(root.cid.toString())
+    this.keeper.released()
   }
 
   async put(block: Made): Promise<void> {
@@ -169,6 +181,12 @@ class World {
       const root = byKey.get(blockKey(cid)) as Made
       for (const block of dagOf(root)) await this.#isHere(block.cid, 'a pin')
     }
+  }
+
+  async bytes(): Promise<number> {
+    let sum = 0
+    for await (const { bytes } of this.blocks.entries()) sum += bytes
+    return sum
   }
 
   /** What is in the store, and what pins lead to, by key. */
@@ -234,6 +252,42 @@ test('no collection takes a block that is pinned, or that an add or a pin has co
     ),
     { numRuns: 300 }
   )
+}, 120_000)
+
+test('in a repo with a limit all that is kept too, and nobody waits for ever: what does not fit is refused', async () => {
+  let refusals = 0
+  let largest = -Infinity
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.integer({ min: 100, max: 1500 }),
+      fc.array(fc.array(work, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 4 }),
+      async (scheduler, maxBytes, actors) => {
+        const world = new World(scheduler, maxBytes)
+        const refused = (error: unknown): void => {
+          if (!(error instanceof RepoFullError)) throw error
+          refusals += 1
+        }
+        const running = Promise.all(
+          actors.map(async (jobs) => {
+            for (const job of jobs) {
+              await job(world).catch(refused)
+              await world.check()
+              largest = Math.max(largest, (await world.bytes()) - maxBytes)
+            }
+          })
+        )
+        await scheduler.waitFor(running)
+        await scheduler.waitFor(world.collect(false))
+        const { here, pinned } = await world.kept()
+        expect(here).toEqual(pinned)
+        expect(world.warnings).toEqual([])
+      }
+    ),
+    { numRuns: 300 }
+  )
+  expect(refusals).toBeGreaterThan(0)
+  expect(largest).toBeLessThanOrEqual(0)
 }, 120_000)
 
 test('a hold keeps what it touched although its write came before the collection, and what it counted on without writing', async () => {

@@ -2,15 +2,15 @@ import type { AbortOptions, CID } from '@shardswap/interface'
 import type { SizedBlockstore } from '@shardswap/repo'
 
 export interface Guard {
-  /** Told of a block, of so many bytes, before it is written; what it does at once is done before the store knows of the block. */
-  beforePut(cid: CID, bytes: number, options?: AbortOptions): Promise<void>
+  /** Runs the write of a block of so many bytes; what it does at once is done before the store knows of the block. */
+  put(cid: CID, bytes: number, write: () => Promise<CID>, options?: AbortOptions): Promise<CID>
 }
 
-/** A store that tells of each block that is written through it. All else goes to the store as it is. */
+/** A store that has each block that is written through it written by the guard. All else goes to the store as it is. */
 export function guardedStore(blocks: SizedBlockstore, guard: Guard): SizedBlockstore {
   const put: SizedBlockstore['put'] = async (cid, bytes, options) => {
-    await guard.beforePut(cid, bytes instanceof Uint8Array ? bytes.byteLength : 0, options)
-    return await blocks.put(cid, bytes, options)
+    const length = bytes instanceof Uint8Array ? bytes.byteLength : 0
+    return await guard.put(cid, length, async () => await blocks.put(cid, bytes, options), options)
   }
   return {
     has: async (cid, options) => await blocks.has(cid, options),

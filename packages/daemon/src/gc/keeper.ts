@@ -83,9 +83,9 @@ export class BlockKeeper {
     this.#core = new GarbageCore(random)
     this.#room = limit === undefined ? undefined : this.#roomFor(limit)
     this.store = guardedStore(blocks, {
-      beforePut: async (cid, bytes, options) => {
+      put: async (cid, bytes, write, options) => {
         this.#core.touch(blockKey(cid), undefined)
-        await this.#room?.make(cid, bytes, options)
+        return this.#room === undefined ? await write() : await this.#room.put(cid, bytes, write, options)
       }
     })
   }
@@ -185,6 +185,7 @@ export class BlockKeeper {
       limit,
       blocks: this.#blocks,
       isHeld: (key) => this.#core.isHeld(key),
+      settled: async (cid) => await this.#settled(cid),
       collect: async (options) => {
         for await (const line of this.collect(options)) if ('error' in line) throw line.error
       }
@@ -277,9 +278,10 @@ export class BlockKeeper {
   async *#sweep(signal: AbortSignal | undefined): AsyncGenerator<Collected> {
     const window: Promise<Collected>[] = []
     let listedBytes = 0
-    this.#room?.tell((rules) => rules.listing())
+    this.#room?.listing()
     for await (const entry of this.#blocks.entries({ signal })) {
       listedBytes += entry.bytes
+      this.#room?.listed(entry.cid)
       const removal = this.#remove(entry.cid, entry.bytes)
       if (removal === undefined) continue
       window.push(collectedOf(entry, removal))

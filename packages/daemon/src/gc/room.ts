@@ -18,6 +18,8 @@ export interface RoomInit {
   readonly blocks: SizedBlockstore
   /** Whether an operation under way counts on a block. */
   readonly isHeld: (key: BlockKey) => boolean
+  /** Resolves once a block is not on its way out any more. */
+  readonly settled: (cid: CID) => Promise<void>
   /** Makes a whole collection. */
   readonly collect: (options: { readonly isPressed: boolean; readonly signal: AbortSignal }) => Promise<void>
 }
@@ -27,6 +29,10 @@ export class Room {
   readonly #closing = new AbortController()
   #counting: Promise<SpaceRules> | undefined
   #rules: SpaceRules | undefined
+  /** Blocks that have room and are being written, with their bytes; as many as there are writes. */
+  readonly #arriving = new Map<BlockKey, number>()
+  /** Those that were arriving when the listing that is under way began, and have not been listed. */
+  #unlisted = new Map<BlockKey, number>()
   /** Collections that were begun from here and have not ended: one beside the writes, one that writes wait for. */
   #beside: Promise<void> | undefined
   #pressed: Promise<void> | undefined
@@ -40,15 +46,49 @@ export class Room {
     return this.#rules?.bytes
   }
 
-  /** Resolves once a block may be written. Errors: RepoFullError, the signal's reason. */
-  async make(cid: CID, bytes: number, { signal }: AbortOptions = {}): Promise<void> {
+  /** Writes a block once there is room for it. Errors: RepoFullError, the signal's reason, those of the write. */
+  async put<T>(cid: CID, bytes: number, write: () => Promise<T>, options: AbortOptions = {}): Promise<T> {
+    const key = blockKey(cid)
     this.#counting ??= this.#count()
     const rules = await this.#counting
-    const more = bytes - ((await this.#init.blocks.size(cid)) ?? 0)
-    if (!this.#init.isHeld(blockKey(cid))) rules.released()
+    // Whoever writes must have touched the block before, so that no removal of it begins from here on.
+    await this.#init.settled(cid)
+    const here = await this.#init.blocks.size(cid)
+    if (!this.#init.isHeld(key)) rules.released()
+    // What is here, or on its way in by another call, takes no room of its own.
+    if (here !== undefined || this.#arriving.has(key)) return await write()
+    await this.#make(rules, key, bytes, options.signal)
+    try {
+      return await write()
+    } catch (error) {
+      rules.removed(bytes)
+      throw error
+    } finally {
+      this.#arriving.delete(key)
+    }
+  }
+
+  /** A collection begins to list what is here: of what is arriving it is not known whether it will be listed. */
+  listing(): void {
+    this.#unlisted = new Map(this.#arriving)
+    this.tell((rules) => rules.listing([...this.#arriving.values()].reduce((sum, bytes) => sum + bytes, 0)))
+  }
+
+  /** It has listed a block. */
+  listed(cid: CID): void {
+    if (this.#unlisted.size === 0) return
+    const key = blockKey(cid)
+    const twice = this.#unlisted.get(key)
+    if (twice === undefined) return
+    this.#unlisted.delete(key)
+    this.tell((rules) => rules.listedTwice(twice))
+  }
+
+  async #make(rules: SpaceRules, key: BlockKey, bytes: number, signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
-      const room = more <= 0 ? 'fits' : rules.take(more)
+      const room = rules.take(bytes)
       if (room === 'full') throw this.#full(rules, undefined)
+      if (room === 'fits' || room === 'fits-collect') this.#arriving.set(key, bytes)
       if (room === 'fits-collect') this.#collectBeside()
       if (room !== 'collect') return
       await this.#collectPressed(rules, signal)

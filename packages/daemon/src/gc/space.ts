@@ -81,9 +81,14 @@ export class SpaceRules {
     this.#nextAtBytes = Infinity
   }
 
-  /** It begins to list what is here. */
-  listing(): void {
-    this.#addedSinceListing = 0
+  /** It begins to list what is here. `arrivingBytes` are taken and being written: they count as not listed. */
+  listing(arrivingBytes: number): void {
+    this.#addedSinceListing = arrivingBytes
+  }
+
+  /** Some of what was arriving was listed all the same. */
+  listedTwice(bytes: number): void {
+    this.#addedSinceListing -= bytes
   }
 
   /** It has listed blocks of so many bytes; what came and went since it began to is known. */
