@@ -257,6 +257,10 @@ test('no collection takes a block that is pinned, or that an add or a pin has co
 test('in a repo with a limit all that is kept too, and nobody waits for ever: what does not fit is refused', async () => {
   let refusals = 0
   let largest = -Infinity
+  const refused = (error: unknown): void => {
+    if (!(error instanceof RepoFullError)) throw error
+    refusals += 1
+  }
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -264,10 +268,6 @@ test('in a repo with a limit all that is kept too, and nobody waits for ever: wh
       fc.array(fc.array(work, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 4 }),
       async (scheduler, maxBytes, actors) => {
         const world = new World(scheduler, maxBytes)
-        const refused = (error: unknown): void => {
-          if (!(error instanceof RepoFullError)) throw error
-          refusals += 1
-        }
         const running = Promise.all(
           actors.map(async (jobs) => {
             for (const job of jobs) {
