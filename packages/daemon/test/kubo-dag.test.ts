@@ -104,6 +104,32 @@ async function namesIn(archive: Readable): Promise<string[]> {
   return all
 }
 
+async function* stream(): AsyncGenerator<Uint8Array> {
+  for (let part = 0; part < 3; part++) yield new Uint8Array(200_000)
+}
+
+test('streams are added with every option that changes the CID, as Kubo does it', async () => {
+  const cids: string[] = []
+  for (const options of [
+    { cidVersion: 1 },
+    { rawLeaves: true, chunker: 'size-4096' },
+    { trickle: true, onlyHash: true },
+    { hashAlg: 'sha2-512', pin: false }
+  ] as const) {
+    cids.push((await client.add(stream(), options)).cid.toString())
+  }
+  expect(cids).toEqual([
+    'bafybeib7pcuusxw7atqqc4apxvkezssdjbqkkhymjpo5x7bsj5sytn2ph4',
+    'QmTWH2FJ6BfDYCBfFtwwXGzcaJx6yv4gqKBKP7mFS76GKw',
+    'QmNheHL5sfeUbxdFyxqfnjbJKWDckE96XrRepK9SnjUGNg',
+    'bafybgqhoclbbmmm3rrj5y2z6ohzs5o54ybaleinc54mkkamvp2hiwc44w6jcebeipsmxszkwtf32eaekdea4frkwvflk6gzp2qrretqhsknts'
+  ])
+  const [again] = await collect(
+    client.addAll([{ path: 'a/b', content: Readable.from(stream()) }], { cidVersion: 1, wrapWithDirectory: false })
+  )
+  expect(again).toMatchObject({ path: 'a/b', cid: CID.parse(cids[0] ?? '') })
+})
+
 test('get gives an archive, one that is compressed, or a file that is', async () => {
   const content = someBytes(300_000)
   const root = (await client.add({ path: 'd/data.bin', content }, { wrapWithDirectory: true })).cid.toString()
@@ -218,6 +244,7 @@ test('pins, their names, the collection of garbage, the config and the sums', as
   await expect(client.pin.rm(kept.cid)).rejects.toThrow(/not pinned/)
   expect(await client.config.get('serve.cap')).toBe(1024)
   expect(await client.config.getAll()).toMatchObject({ serve: { cap: 1024 } })
+  expect(await client.repo.version()).toBe('1')
   expect((await client.stats.repo()).numObjects).toBeGreaterThan(0n)
   const [bandwidth] = await collect(client.stats.bw())
   expect(bandwidth).toMatchObject({ totalIn: expect.any(BigInt) as bigint, rateOut: expect.any(Number) as number })

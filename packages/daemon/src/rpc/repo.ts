@@ -38,5 +38,6 @@ async function* gc({ node, query, signal }: Call): AsyncGenerator<object> {
 export const repoHandlers: Handlers = {
   'repo/gc': (call) => ({ kind: 'lines', lines: gc(call) }),
   'repo/stat': stat,
+  'repo/version': async ({ node }) => ({ kind: 'json', value: { Version: String((await node.version()).repoVersion) } }),
   'repo/verify': (call) => ({ kind: 'lines', lines: verify(call) })
 }
