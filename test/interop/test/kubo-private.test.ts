@@ -56,9 +56,7 @@ describe.runIf(kuboAvailable(import.meta.filename))('a private network with Kubo
 
   test('[F67] with another key, or none, neither of us connects to the other, and our error says why', { timeout: 60_000 }, async () => {
     const [other, none] = [await peerWith(newKey()), await peerWith(undefined)]
-    const startMs = performance.now()
     await expect(other.connect(address)).rejects.toThrow(/swarm\.key/)
-    expect(performance.now() - startMs).toBeLessThan(8_000)
     await expect(none.connect(address, { signal: AbortSignal.timeout(15_000) })).rejects.toThrow(/./)
     await expect(kubo.connect(other.addresses()[0] ?? '')).rejects.toThrow(/failure/)
     expect([...other.connections(), ...none.connections()]).toEqual([])

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { MemoryDatastore } from 'datastore-core'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CID } from '@shardswap/interface'
 import type { Peer, PeerInit } from '../../src/index.ts'
 import { collect, Peers, rawBlock, rawBlocks, until } from '../support.ts'
+
+// Each waits for several things that a busy machine may take its time for.
+vi.setConfig({ testTimeout: 100_000 })
 
 const peers = new Peers()
 afterEach(async () => await peers.stop())
@@ -65,7 +68,7 @@ describe('the DHT of a private network', () => {
     await announcing.stop()
     // Nobody is there to be told: what was announced a moment ago is not due, so nothing fails.
     const again = await peers.create({ datastore, dht: 'server', provide })
-    await until('all were gone through', () => (again.routing.stat().nextAnnounceAtMs ?? 0) > Date.now() + 20 * 3_600_000)
+    await until('all were gone through', () => (again.routing.stat().nextAnnounceAtMs ?? 0) > Date.now() + 20 * 3_600_000, 30_000)
     expect(again.routing.stat()).toMatchObject({ announced: 0, announcesFailed: 0, announcesWaiting: 0 })
   })
 

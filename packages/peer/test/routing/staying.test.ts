@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { assert, double, nat, property } from 'fast-check'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { addressFilter, namedPeers } from '../../src/routing/addresses.ts'
 import { peeringWaitMs } from '../../src/routing/peering.ts'
 import { multiaddr } from '@multiformats/multiaddr'
 import type { Peer } from '../../src/index.ts'
 import { Peers, until } from '../support.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
 
 const peers = new Peers()
 afterEach(async () => await peers.stop())
@@ -24,16 +26,17 @@ describe('peers to begin with, and to stay connected to', () => {
       bootstrap: [`/ip4/127.0.0.1/tcp/1/p2p/${nobody.toString()}`, ...first.addresses()],
       peering: second.addresses()
     })
-    await until('both are connected', () => isConnected(peer, first) && isConnected(peer, second))
+    await until('both are connected', () => isConnected(peer, first) && isConnected(peer, second), 30_000)
     expect(peer.routing.stat()).toMatchObject({ peeringPeers: 1, peeringConnected: 1 })
   })
 
-  test('a peer to stay connected to is dialled again when its connection ended', { timeout: 60_000 }, async () => {
+  test('a peer to stay connected to is dialled again when its connection ended', async () => {
     const kept = await peers.create()
     const peer = await peers.create({ peering: kept.addresses() })
-    await until('it is connected', () => isConnected(peer, kept))
+    // At both ends: the one that is dialled notices later, and closes what it knows of.
+    await until('it is connected', () => isConnected(peer, kept) && isConnected(kept, peer), 30_000)
     await Promise.all(kept.libp2p.getConnections().map(async (connection) => await connection.close()))
-    await until('the connection ended', () => !isConnected(peer, kept))
+    await until('the connection ended', () => !isConnected(peer, kept), 30_000)
     expect(peer.routing.stat().peeringConnected).toBe(0)
     await until('it is connected again', () => isConnected(peer, kept), 30_000)
   })
