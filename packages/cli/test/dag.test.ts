@@ -36,6 +36,7 @@ test('a node is put, got, resolved, measured and listed, with the same words fro
   expect(withDaemon).toEqual(without)
   const [listen = '', id = ''] = address.split('/p2p/')
   expect(await ok(['swarm', 'addrs', 'local', '--id'], { repo })).toBe(`${listen}/p2p/${id}`)
+  expect(await ok(['id', '-f', '<id> <pver>\\n<addrs>'], { repo })).toBe(`${id} ipfs/0.1.0\n${address}`)
   expect(await ok(['bitswap', 'stat'], { repo })).toMatch(/^bitswap status\n\tblocks received: 0\n/)
   const gone = await run(['swarm', 'disconnect', `/p2p/${nobody}`], { repo })
   expect(gone).toMatchObject({ code: 1, stdout: `disconnect ${nobody} failure: not connected\n`, stderr: '' })

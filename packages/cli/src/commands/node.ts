@@ -1,15 +1,39 @@
 /** `id`, `version`, `shutdown`. */
-import { idShape, version, versionShape } from '@shardswap/daemon'
+import { type IdShape, idShape, version, versionShape } from '@shardswap/daemon'
 import { repoVersion } from '@shardswap/repo'
 import type { Command } from 'commander'
+import { peerArgument } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { examples } from '../examples.ts'
 import type { Shell } from '../shell.ts'
+import { printable } from '../terminal/format.ts'
 
-async function id(context: Context): Promise<void> {
-  const { signal, out } = context
-  const shape = idShape(await context.withNode(async (node) => await node.id({ signal })))
-  await out.line(context.options.json === true ? JSON.stringify(shape) : JSON.stringify(shape, undefined, 2))
+/** The protocol version that Bitswap peers tell each other by identify. */
+const protocolVersion = 'ipfs/0.1.0'
+
+function formatted(shape: IdShape, format: string): string {
+  const parts: Record<string, string> = {
+    // Another peer may call itself anything.
+    '<id>': shape.ID,
+    '<aver>': printable(shape.AgentVersion),
+    '<pver>': protocolVersion,
+    '<pubkey>': shape.PublicKey,
+    '<addrs>': shape.Addresses.map(printable).join('\n'),
+    '<protocols>': shape.Protocols.map(printable).join('\n'),
+    '\\n': '\n',
+    '\\t': '\t'
+  }
+  return format.replace(/<[a-z]+>|\\[nt]/g, (token) => parts[token] ?? token)
+}
+
+async function id(context: Context, peer: string | undefined, format: string | undefined): Promise<void> {
+  if (peer !== undefined) peerArgument(peer)
+  const { signal, out, options } = context
+  const shape = idShape(
+    await context.withNode(async (node) => (peer === undefined ? await node.id({ signal }) : await node.swarm.identity(peer, { signal })))
+  )
+  if (options.json === true) return await out.json(shape)
+  await out.write(format === undefined ? `${JSON.stringify(shape, undefined, 2)}\n` : formatted(shape, format))
 }
 
 async function printVersion(context: Context, flags: { number?: boolean; all?: boolean }): Promise<void> {
@@ -31,10 +55,19 @@ async function shutdown(context: Context): Promise<void> {
 }
 
 export function registerNode(program: Command, shell: Shell): void {
-  examples(program.command('id').description("Print the node's identity and addresses, as JSON"), [
+  const idCommand = program
+    .command('id')
+    .description("Print the node's identity and addresses, or those of a connected peer, as JSON")
+    .argument('[peer]', 'id of a connected peer')
+    .option('-f, --format <text>', 'print this instead, with <id>, <aver>, <pver>, <pubkey>, <addrs> and <protocols> in it')
+  examples(idCommand, [
     ['shardswap id', 'peer id, addresses, protocols'],
-    ["shardswap id --json | jq -r '.Addresses[0]'", 'an address to hand to somebody for --peer']
-  ]).action(async (_flags: unknown, command: Command) => await shell.run(command, id))
+    ["shardswap id -f '<addrs>\\n'", 'addresses to hand to somebody for --peer'],
+    ['shardswap id 12D3…', 'what a connected peer says of itself']
+  ]).action(
+    async (peer: string | undefined, flags: { format?: string }, command: Command) =>
+      await shell.run(command, async (context) => await id(context, peer, flags.format))
+  )
 
   const versionCommand = program
     .command('version')
