@@ -32,13 +32,13 @@ async function peerWith(swarmKey: string | undefined, blocks: readonly RawBlock[
 }
 
 describe.runIf(kuboAvailable(import.meta.filename))('a private network with Kubo', () => {
-  // In the encoding that is rarer: both must read it alike.
+  // In the encoding that is rarer, and for Kubo with CRLF: both must read it alike.
   const swarmKey = newKey('base64')
   let kubo: KuboNode
   let address: string
 
   beforeAll(async () => {
-    kubo = await startKubo({ swarmKey })
+    kubo = await startKubo({ swarmKey: swarmKey.replaceAll('\n', '\r\n') })
     address = (await kubo.addresses())[0] ?? ''
     return async () => await kubo.stop()
   }, kuboBuildMs)

@@ -25,12 +25,14 @@ interface Kept extends NamedPeer {
 export class Peering {
   readonly #host: Host
   readonly #log: Logger
+  readonly #waitMs: typeof peeringWaitMs
   readonly #peers: ReadonlyMap<PeerKey, Kept>
   readonly #ending = new AbortController()
 
-  constructor(host: Host, peers: readonly NamedPeer[], log: Logger) {
+  constructor(host: Host, peers: readonly NamedPeer[], log: Logger, waitMs = peeringWaitMs) {
     this.#host = host
     this.#log = log
+    this.#waitMs = waitMs
     const others = peers.filter(({ id }) => !id.equals(host.peerId))
     this.#peers = new Map(others.map((peer) => [peerKey(peer.id), { ...peer, tries: 0, timer: undefined }]))
   }
@@ -73,7 +75,7 @@ export class Peering {
   #wait(peer: Kept): void {
     if (this.#ending.signal.aborted) return
     clearTimeout(peer.timer)
-    const waitMs = peeringWaitMs(peer.tries, Math.random())
+    const waitMs = this.#waitMs(peer.tries, Math.random())
     peer.tries += 1
     peer.timer = setTimeout(() => void this.#dial(peer), waitMs)
   }

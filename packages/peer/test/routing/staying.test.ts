@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { assert, double, nat, property } from 'fast-check'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { defaultLogger } from '@libp2p/logger'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { addressFilter, namedPeers } from '../../src/routing/addresses.ts'
-import { peeringWaitMs } from '../../src/routing/peering.ts'
+import { Peering, peeringWaitMs } from '../../src/routing/peering.ts'
 import { multiaddr } from '@multiformats/multiaddr'
 import type { Peer } from '../../src/index.ts'
 import { Peers, until } from '../support.ts'
@@ -30,15 +31,33 @@ describe('peers to begin with, and to stay connected to', () => {
     expect(peer.routing.stat()).toMatchObject({ peeringPeers: 1, peeringConnected: 1 })
   })
 
-  test('a peer to stay connected to is dialled again when its connection ended', async () => {
-    const kept = await peers.create()
-    const peer = await peers.create({ peering: kept.addresses() })
+  test('a peer to stay connected to is dialled again when its connection ended, and after a dial in vain', async () => {
+    const [peer, kept] = [await peers.create(), await peers.create()]
+    const [nobody] = namedPeers(
+      [`/ip4/127.0.0.1/tcp/1/p2p/${peerIdFromPrivateKey(await generateKeyPair('Ed25519')).toString()}`],
+      'peering',
+      1
+    )
+    const tried: number[] = []
+    const log = defaultLogger().forComponent('test')
+    const named = [...namedPeers(kept.addresses(), 'peering', 1), ...(nobody === undefined ? [] : [nobody])]
+    const peering = new Peering(peer.libp2p, named, log, (tries) => {
+      tried.push(tries)
+      return 50
+    })
+    onTestFinished(() => peering.stop())
+    peering.start()
     // At both ends: the one that is dialled notices later, and closes what it knows of.
     await until('it is connected', () => isConnected(peer, kept) && isConnected(kept, peer), 30_000)
+    let ended = 0
+    peer.libp2p.addEventListener('peer:disconnect', () => (ended += 1))
     await Promise.all(kept.libp2p.getConnections().map(async (connection) => await connection.close()))
-    await until('the connection ended', () => !isConnected(peer, kept), 30_000)
-    expect(peer.routing.stat().peeringConnected).toBe(0)
-    await until('it is connected again', () => isConnected(peer, kept), 30_000)
+    await until('the connection ended, and is there again', () => ended === 1 && isConnected(peer, kept), 30_000)
+    await until('the other was tried again and again', () => Math.max(...tried) > 2, 30_000)
+    expect([peering.peers, peering.connected]).toEqual([2, 1])
+    peering.stop()
+    await Promise.all(kept.libp2p.getConnections().map(async (connection) => await connection.close()))
+    await until('the connection ended for good', () => ended === 2, 30_000)
   })
 
   test('the wait before the next dial grows by half, to ten minutes at most, and never is one that a timer cannot take', () => {
