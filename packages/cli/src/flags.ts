@@ -1,5 +1,5 @@
 /** The flags whose absence is not the same as "false". A command that has none of these leaves is told so by the parser. */
-const defaultsToTrue: ReadonlySet<string> = new Set(['raw-leaves', 'pin', 'pin-roots', 'recursive', 'unpin'])
+const defaultsToTrue: ReadonlySet<string> = new Set(['raw-leaves', 'pin', 'pin-roots', 'recursive', 'unpin', 'size', 'resolve-type'])
 
 /**
  * Kubo's users write `--raw-leaves=false` and `--trickle=true`; the parser knows

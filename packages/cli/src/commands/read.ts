@@ -34,7 +34,12 @@ async function cat(context: Context, paths: readonly string[], range: Range): Pr
   })
 }
 
-async function ls(context: Context, paths: readonly string[]): Promise<void> {
+interface ListFlags {
+  readonly size: boolean
+  readonly resolveType: boolean
+}
+
+async function ls(context: Context, paths: readonly string[], { size, resolveType }: ListFlags): Promise<void> {
   paths.forEach(contentPath)
   const { out, options } = context
   const several = paths.length > 1
@@ -43,13 +48,14 @@ async function ls(context: Context, paths: readonly string[]): Promise<void> {
     for (const path of paths) {
       const links = []
       if (several && options.json !== true) await out.line(`${printable(path)}:`)
-      for await (const entry of node.ls(path, context.fetch)) {
+      for await (const entry of node.ls(path, { ...context.fetch, namesOnly: !size && !resolveType })) {
         if (options.json === true) {
           links.push(linkShape(entry))
           continue
         }
         const folder = entry.type === 'directory'
-        await out.line(`${entry.cid.toString()} ${folder ? '-' : entry.size} ${printable(entry.name)}${folder ? '/' : ''}`)
+        const bytes = size ? `${folder ? '-' : entry.size} ` : ''
+        await out.line(`${entry.cid.toString()} ${bytes}${printable(entry.name)}${folder ? '/' : ''}`)
       }
       if (several && options.json !== true) await out.line('')
       objects.push({ Hash: path, Links: links })
@@ -85,10 +91,14 @@ export function registerRead(program: Command, shell: Shell): void {
     .command('ls')
     .description('List a directory: CID, size in bytes, name')
     .argument('<path...>', 'CID, CID/path or /ipfs/CID/path')
+    .option('--no-size', 'without sizes')
+    .option('--no-resolve-type', 'with --no-size: names and CIDs alone, for which no entry is fetched')
   examples(lsCommand, [
     ['shardswap ls bafy…', 'CID size name, one a line; directories end in /'],
+    ['shardswap ls --size=false --resolve-type=false bafy…', 'names of a large directory, without fetching what is in it'],
     ['shardswap ls --json /ipfs/bafy…/docs', 'with type, mode and time']
   ]).action(
-    async (paths: string[], _flags: unknown, command: Command) => await shell.run(command, async (context) => await ls(context, paths))
+    async (paths: string[], flags: ListFlags, command: Command) =>
+      await shell.run(command, async (context) => await ls(context, paths, flags))
   )
 }
