@@ -6,8 +6,9 @@ const measuring = ['packages/peer/test/**/*.test.ts', 'test/{bench,cluster,simul
 const common = {
   // Processes, so that a test's peers do not share an event loop with other tests' peers.
   pool: 'forks' as const,
-  testTimeout: 30_000,
-  hookTimeout: 30_000
+  // Generous: tests start processes, several at a time, on machines that may be busy; what is timed is never a test's end.
+  testTimeout: 120_000,
+  hookTimeout: 120_000
 }
 
 export default defineConfig({

@@ -26,7 +26,9 @@ async function nothingLeft(peer: PeerProcess, others: readonly PeerProcess[]): P
   }
 }
 
-test('[F87] of four nodes one is stopped and comes back, then the only holder is killed: all is fetched, or ends with a reason', async () => {
+const scene = '[F87] of four nodes one is stopped and comes back, then the only holder is killed: all is fetched, or ends with a reason'
+
+test(scene, { timeout: 180_000 }, async () => {
   const made = cluster()
   const patience = { limits: { giveUpMs: 1000 }, folder: await made.folder() }
   const folder = await made.folder()
