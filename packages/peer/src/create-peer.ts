@@ -51,6 +51,7 @@ class NodePeer extends ShardswapPeer<Libp2p> implements Peer {
 /** As `createPeer`, not started. */
 export async function newPeer(init: PeerInit): Promise<NodePeer> {
   checkedLimits(init)
+  refuseForGivenNode(init)
   const peers = dialledPeers(init)
   const privateKey = await keyOf(init)
   const log = (init.logger ?? defaultLogger()).forComponent('shardswap:routing')
@@ -65,7 +66,7 @@ export async function newPeer(init: PeerInit): Promise<NodePeer> {
   const lookups = routers.length === 0 ? {} : { routing: { findProviders: dialable(libp2p, routing) } }
   // Nodes that test servers have to be on the same network as those.
   const others = async (other: PeerInit): Promise<NodePeer> => {
-    return await newPeer(init.swarmKey === undefined ? other : { ...other, swarmKey: init.swarmKey })
+    return await newPeer(init.swarmKey === undefined || other.libp2p !== undefined ? other : { ...other, swarmKey: init.swarmKey })
   }
   const parts = await partsFor({ ...init, ...lookups }, { libp2p, ownNode, privateKey, newPeer: others })
   const peer = new NodePeer({ ...init, ...lookups }, parts, routing)
@@ -108,6 +109,12 @@ function routersOf(
     routers: [...given, ...(dht === undefined ? [] : [dht]), ...delegated],
     forget: async (cid) => await dht?.forget(cid)
   }
+}
+
+/** What a node has to be made with cannot be had of one that is there: a private network above all must not be left out unsaid. */
+function refuseForGivenNode({ libp2p, swarmKey, dht = 'off', mdns = false }: PeerInit): void {
+  if (libp2p === undefined || (swarmKey === undefined && dht === 'off' && mdns === false)) return
+  throw new InvalidParametersError('swarmKey, dht and mdns are for a node that createPeer makes: make the given libp2p node with them')
 }
 
 /** The key of our identity: the caller's, or a new one for a node that we make. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createPeer, parseSwarmKey } from '../../src/index.ts'
 
 const key = randomBytes(32)
@@ -46,6 +46,15 @@ describe('swarm.key', () => {
   test('[F67] a private network is one over TCP: an address of QUIC is refused', async () => {
     const swarmKey = `${header}\n/base16/\n${hex}`
     await expect(createPeer({ swarmKey, listen: ['/ip4/127.0.0.1/udp/0/quic-v1'] })).rejects.toThrow(/quic|transport|listen/i)
+  })
+
+  test('a node that is there cannot be made private: that is said, and not left out', async () => {
+    const peer = await createPeer()
+    onTestFinished(async () => await peer.stop())
+    const swarmKey = `${header}\n/base16/\n${hex}`
+    for (const init of [{ swarmKey }, { dht: 'client' as const }, { mdns: true }]) {
+      await expect(createPeer({ libp2p: peer.libp2p, ...init })).rejects.toMatchObject({ code: 'ERR_INVALID_PARAMETERS' })
+    }
   })
 
   test('[F67] a peer with a key that is none does not start', async () => {
