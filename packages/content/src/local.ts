@@ -1,9 +1,9 @@
 import { identityBytesMax, isIdentity } from '@shardswap/hashes'
 import {
-  type AbortOptions,
   AbortError,
   type BlockSource,
   type CID,
+  type GetBlockOptions,
   InvalidCidError,
   ShardswapError,
   TimeoutError
@@ -31,7 +31,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /** One block: from within its CID if it is there, else from the source. */
-export async function getBlock(source: BlockSource, cid: CID, options?: AbortOptions): Promise<Uint8Array> {
+export async function getBlock(source: BlockSource, cid: CID, options?: GetBlockOptions): Promise<Uint8Array> {
   if (isIdentity(cid)) return identityBytes(cid)
   throwIfAborted(options?.signal)
   return await source.get(cid, options)

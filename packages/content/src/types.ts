@@ -1,4 +1,4 @@
-import type { AbortOptions, BlockSource, CID } from '@shardswap/interface'
+import type { AbortOptions, BlockSource, CID, GetBlockOptions } from '@shardswap/interface'
 
 /** A time of UnixFS: seconds since 1970, and nanoseconds in them. */
 export interface UnixTime {
@@ -66,7 +66,7 @@ export interface TreeEntry extends DirectoryEntry {
 }
 
 /** Which part of a file is read, and how far ahead. */
-export interface ReadOptions extends AbortOptions {
+export interface ReadOptions extends GetBlockOptions {
   /** Bytes of the file that are left out at its beginning. */
   readonly offset?: number
   /** Bytes that are given at most. */

@@ -27,7 +27,7 @@ export interface FetchOptions extends AbortOptions {
   /** Look into the repo only: what is not there is NotFoundError, at once. */
   readonly offline?: boolean
   /** Wait for as long as the signal allows. Else a block of which nothing is heard for a minute is NotFoundError. */
-  readonly patient?: boolean
+  readonly patient?: boolean | undefined
   /** How far a read may be ahead of who takes it, in bytes; 64 MiB by default. A daemon decides that itself. */
   readonly readAheadBytesMax?: number
 }

@@ -1,12 +1,12 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { isIdentity } from '@shardswap/hashes'
-import { type AbortOptions, type BlockSource, type CID, joinBytes } from '@shardswap/interface'
+import { type BlockSource, type CID, type GetBlockOptions, joinBytes } from '@shardswap/interface'
 import { cidKey } from '../cid-key.ts'
 import { type Planned, readAhead } from '../read/ahead.ts'
 import { type Link, linksOf } from './links.ts'
 
 /** How an archive is written. */
-export interface CarExportOptions extends AbortOptions {
+export interface CarExportOptions extends GetBlockOptions {
   /** Each block as often as the walk comes to it, instead of once. */
   readonly duplicates?: boolean
   /** Bytes of blocks that may be asked for ahead of the reader; a limit with a default. */
@@ -64,6 +64,7 @@ export async function* exportCar(
     open: (planned, bytes) => ({ value: undefined, children: linksOf(planned.cid, bytes).map(planOf) }),
     ...(options.duplicates === true ? {} : { skip: (planned) => written.has(cidKey(planned.cid)) }),
     signal: options.signal,
+    patient: options.patient,
     readAheadBytesMax: options.readAheadBytesMax,
     dagDepthMax: options.dagDepthMax
   })

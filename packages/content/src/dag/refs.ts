@@ -1,12 +1,12 @@
 /** The links of a DAG, from its root down. */
-import { type AbortOptions, type BlockSource, type CID, joinBytes } from '@shardswap/interface'
+import { type BlockSource, type CID, type GetBlockOptions, joinBytes } from '@shardswap/interface'
 import { type Link, linksInValue, linksOf } from '../car/links.ts'
 import { cidKey } from '../cid-key.ts'
 import { type Planned, readAhead } from '../read/ahead.ts'
 import { type ResolvedNode, resolveNode } from './resolve.ts'
 
 /** Which links are told. */
-export interface RefsOptions extends AbortOptions {
+export interface RefsOptions extends GetBlockOptions {
   /** The links of what is linked too, and so on; all of it is read. */
   readonly recursive?: boolean
   /** Each CID once. */
@@ -38,7 +38,7 @@ const none = joinBytes([], 0)
  * Errors: those of resolveNode, and TooDeepError.
  */
 export async function* refs(source: BlockSource, path: string, options: RefsOptions = {}): AsyncGenerator<Ref, void, undefined> {
-  const { signal, recursive = false, unique = false } = options
+  const { signal, patient, recursive = false, unique = false } = options
   const depthMax = recursive ? (options.maxDepth ?? -1) : 1
   const root = await resolveNode(source, path, options)
   if (depthMax === 0) return
@@ -63,7 +63,8 @@ export async function* refs(source: BlockSource, path: string, options: RefsOpti
       children: context.depth === depthMax ? [] : plan(cid, linksOf(cid, bytes), context.depth + 1)
     }),
     ...(unique ? { skip: isOver } : {}),
-    signal
+    signal,
+    patient
   })
   for await (const { cid, context } of nodes) {
     const isNew = !seen.has(cidKey(cid))

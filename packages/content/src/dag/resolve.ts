@@ -1,6 +1,6 @@
 /** Paths through any DAG: names of UnixFS, links of dag-pb, keys of values. */
 import * as dagPb from '@ipld/dag-pb'
-import { type AbortOptions, type BlockSource, CID, NotFoundError } from '@shardswap/interface'
+import { type BlockSource, CID, type GetBlockOptions, NotFoundError } from '@shardswap/interface'
 import { NotUnixFSError, UnsupportedCodecError } from '../errors.ts'
 import { getBlock } from '../local.ts'
 import { formatPath, parseDagPath } from '../path.ts'
@@ -24,7 +24,7 @@ export interface ResolvedNode {
  * Errors: InvalidCidError, NotFoundError naming what is missing, NotADirectoryError, UnsupportedCodecError,
  * MalformedError, the source's.
  */
-export async function resolveNode(source: BlockSource, text: string, options?: AbortOptions): Promise<ResolvedNode> {
+export async function resolveNode(source: BlockSource, text: string, options?: GetBlockOptions): Promise<ResolvedNode> {
   const { root, segments, byFields } = parseDagPath(text)
   let cid = root
   let rest: readonly string[] = segments
@@ -59,7 +59,7 @@ async function nameStep(
   cid: CID,
   bytes: Uint8Array,
   rest: readonly string[],
-  options: AbortOptions | undefined
+  options: GetBlockOptions | undefined
 ): Promise<Step> {
   const [name = '', ...others] = rest
   try {

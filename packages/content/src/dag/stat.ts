@@ -1,5 +1,5 @@
 /** How large DAGs are. */
-import { type AbortOptions, type BlockSource, type CID, InvalidParametersError } from '@shardswap/interface'
+import { type BlockSource, type CID, type GetBlockOptions, InvalidParametersError } from '@shardswap/interface'
 import { type Link, linksOf } from '../car/links.ts'
 import { cidKey } from '../cid-key.ts'
 import { type Planned, readAhead } from '../read/ahead.ts'
@@ -21,7 +21,7 @@ export interface DagSizes {
 }
 
 /** How a DAG is measured. */
-export interface DagStatOptions extends AbortOptions {
+export interface DagStatOptions extends GetBlockOptions {
   /** Told after each block of what was counted so far. */
   readonly onProgress?: ((sizes: DagSizes) => void) | undefined
 }
@@ -35,7 +35,7 @@ function planOf({ cid, dagBytes }: Link): Planned<undefined> {
  * Errors: those of resolveNode, InvalidParametersError for a path that ends within a block.
  */
 export async function dagStat(source: BlockSource, paths: readonly string[], options: DagStatOptions = {}): Promise<DagSizes> {
-  const { signal, onProgress } = options
+  const { signal, patient, onProgress } = options
   const all = new Set<string>()
   const dags: DagSize[] = []
   let bytes = 0
@@ -50,7 +50,8 @@ export async function dagStat(source: BlockSource, paths: readonly string[], opt
       roots: [{ cid: root, span: 0, context: undefined }],
       open: ({ cid }, block) => ({ value: undefined, children: linksOf(cid, block).map(planOf) }),
       skip: ({ cid }) => own.has(cidKey(cid)),
-      signal
+      signal,
+      patient
     })
     let ownBytes = 0
     for await (const { cid, bytes: block } of nodes) {

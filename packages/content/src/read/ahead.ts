@@ -12,7 +12,7 @@
  * the one before, so that no border between subtrees costs a round trip.
  */
 import { isIdentity } from '@shardswap/hashes'
-import { asError, blockKey, type AbortOptions, type BlockKey, type BlockSource, type CID, type GetBlockOptions } from '@shardswap/interface'
+import { asError, blockKey, type BlockKey, type BlockSource, type CID, type GetBlockOptions } from '@shardswap/interface'
 import { TooDeepError } from '../errors.ts'
 import * as limits from '../limits.ts'
 import { identityBytes, throwIfAborted } from '../local.ts'
@@ -35,7 +35,7 @@ export interface Read<C, V> extends Planned<C> {
   readonly depth: number
 }
 
-export interface ReadAheadOptions<C, V> extends AbortOptions {
+export interface ReadAheadOptions<C, V> extends GetBlockOptions {
   readonly source: BlockSource
   readonly roots: readonly Planned<C>[]
   /** Called once for each node as it arrives, perhaps long before it is consumed. */
@@ -111,8 +111,8 @@ class Walk<C, V> {
     this.#budget = options.budget ?? new ByteBudget(options.readAheadBytesMax ?? limits.readAheadBytesMax)
     this.#blocksMax = options.readAheadBlocksMax ?? limits.readAheadBlocksMax
     this.#depthMax = options.dagDepthMax ?? limits.dagDepthMax
-    // The signal is ours: only one of the caller's makes the source wait without end.
-    this.#getOptions = { signal: this.#abort.signal, patient: options.signal !== undefined }
+    // The signal is ours: only one of the caller's makes the source wait without end, where it says nothing else.
+    this.#getOptions = { signal: this.#abort.signal, patient: options.patient ?? options.signal !== undefined }
     this.#head = this.#insert(options.roots, undefined, undefined)
     this.#cursor = this.#head
     options.signal?.addEventListener('abort', this.#onAbort, { once: true })

@@ -1,4 +1,4 @@
-import type { BlockSource, CID } from '@shardswap/interface'
+import type { BlockSource, CID, GetBlockOptions } from '@shardswap/interface'
 import * as raw from 'multiformats/codecs/raw'
 import { NotUnixFSError, SizeMismatchError } from '../errors.ts'
 import * as limits from '../limits.ts'
@@ -59,7 +59,8 @@ export async function* tree(source: BlockSource, text: string, options: TreeOpti
   const root = await resolvePath(source, text, options)
   // Half of the bytes for the walk, half for the contents of files.
   const readAheadBytesMax = Math.ceil((options.readAheadBytesMax ?? limits.readAheadBytesMax) / 2)
-  const files: FileReading = { source, budget: new ByteBudget(readAheadBytesMax), signal: options.signal }
+  const { signal, patient } = options
+  const files: FileReading = { source, budget: new ByteBudget(readAheadBytesMax), asked: { signal, patient } }
   for await (const node of walk(source, root, Infinity, { ...options, readAheadBytesMax })) {
     if (node.context.kind === 'shard' || node.value === undefined) continue
     yield treeEntry(files, node.context.path, node.value, node.bytes)
@@ -74,7 +75,8 @@ function entryOf(resolved: Resolved): DirectoryEntry {
 interface FileReading {
   readonly source: BlockSource
   readonly budget: ByteBudget
-  readonly signal: AbortSignal | undefined
+  /** What the reader of the tree said of waiting; a reader of one file may say something else. */
+  readonly asked: GetBlockOptions
 }
 
 function treeEntry(files: FileReading, path: string, resolved: Resolved, bytes: Uint8Array): TreeEntry {
@@ -88,7 +90,13 @@ function treeEntry(files: FileReading, path: string, resolved: Resolved, bytes: 
     ...entry,
     content: (options = {}) => {
       const budget = options.readAheadBytesMax === undefined ? files.budget : undefined
-      return readFile(files.source, cid, { ...options, signal: options.signal ?? files.signal }, known, budget)
+      return readFile(
+        files.source,
+        cid,
+        { ...options, signal: options.signal ?? files.asked.signal, patient: options.patient ?? files.asked.patient },
+        known,
+        budget
+      )
     }
   }
 }
@@ -105,6 +113,7 @@ function walk(
     roots: [{ cid: root.cid, span: 0, context: { kind: 'entry', name: root.name, path: '', level: 0, dagBytes: 0 }, bytes: root.bytes }],
     open: (planned, bytes) => open(planned, bytes, { levels, contents: options.contents === true, namesOnly: options.namesOnly === true }),
     signal: options.signal,
+    patient: options.patient,
     readAheadBytesMax: options.readAheadBytesMax,
     dagDepthMax: options.dagDepthMax
   })

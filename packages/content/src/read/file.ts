@@ -44,6 +44,7 @@ export function readFile(
       roots: range.to === range.from ? [] : [planned],
       open: (part, bytes) => openPart(part, bytes, range),
       signal: options.signal,
+      patient: options.patient,
       readAheadBytesMax: options.readAheadBytesMax,
       budget,
       dagDepthMax: options.dagDepthMax

@@ -1,6 +1,6 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import * as dagJson from '@ipld/dag-json'
-import { type AbortOptions, type BlockSource, CID, NotFoundError } from '@shardswap/interface'
+import { type BlockSource, CID, type GetBlockOptions, NotFoundError } from '@shardswap/interface'
 import * as raw from 'multiformats/codecs/raw'
 import { NotADirectoryError, NotUnixFSError } from '../errors.ts'
 import { getBlock } from '../local.ts'
@@ -21,7 +21,7 @@ export interface Resolved extends DirectoryEntry {
  * names are keys. Errors: InvalidCidError, NotFoundError naming the missing
  * segment, NotADirectoryError, NotUnixFSError, the source's.
  */
-export async function resolvePath(source: BlockSource, text: string, options?: AbortOptions): Promise<Resolved> {
+export async function resolvePath(source: BlockSource, text: string, options?: GetBlockOptions): Promise<Resolved> {
   const { root, segments } = parsePath(text)
   let cid = root
   let bytes = await getBlock(source, cid, options)
@@ -37,7 +37,7 @@ export async function resolvePath(source: BlockSource, text: string, options?: A
 }
 
 /** As resolvePath, without the block. */
-export async function resolve(source: BlockSource, text: string, options?: AbortOptions): Promise<DirectoryEntry> {
+export async function resolve(source: BlockSource, text: string, options?: GetBlockOptions): Promise<DirectoryEntry> {
   const { bytes: _bytes, node: _node, ...entry } = await resolvePath(source, text, options)
   return entry
 }
@@ -79,7 +79,7 @@ async function nextStep(
   bytes: Uint8Array,
   segments: readonly string[],
   at: number,
-  options: AbortOptions | undefined
+  options: GetBlockOptions | undefined
 ): Promise<Step> {
   if (cid.code === dagCbor.code) return stepWithin(dagCbor.decode(bytes), cid, segments, at)
   if (cid.code === dagJson.code) return stepWithin(dagJson.decode(bytes), cid, segments, at)
@@ -95,7 +95,7 @@ export async function namedLink(
   cid: CID,
   bytes: Uint8Array,
   name: string,
-  options: AbortOptions | undefined
+  options: GetBlockOptions | undefined
 ): Promise<CID> {
   const below = formatPath(cid, [name])
   if (cid.code === raw.code) throw new NotADirectoryError(`${below}: ${cid.toString()} is a file, not a directory`)
@@ -110,7 +110,7 @@ async function findName(
   source: BlockSource,
   node: UnixFSNode,
   name: string,
-  options: AbortOptions | undefined
+  options: GetBlockOptions | undefined
 ): Promise<NameLink | 'no directory' | undefined> {
   if (node.kind === 'directory') return node.links.find((link) => link.name === name)
   if (node.kind !== 'shard') return 'no directory'
@@ -122,7 +122,7 @@ async function findInShard(
   source: BlockSource,
   root: UnixFSNode & { kind: 'shard' },
   name: string,
-  options: AbortOptions | undefined
+  options: GetBlockOptions | undefined
 ): Promise<NameLink | undefined> {
   const hash = nameHash(name)
   let shard = root
