@@ -24,7 +24,7 @@ const readers: [string, (source: BlockSource, options: GetBlockOptions) => Promi
   [
     'tree',
     async (source, options) => {
-      for await (const { content } of tree(source, folder, options)) if (content !== undefined) await collect(content())
+      for await (const entry of tree(source, folder, options)) if (entry.content !== undefined) await collect(entry.content())
     }
   ]
 ]

@@ -1,5 +1,5 @@
 /** [F87] One of four stops and comes back, or goes for good: what is fetched completes, or ends with a reason. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { AddedFile, PeerProcess } from '../src/index.ts'
 import { cluster } from './downloads.ts'
 
@@ -26,9 +26,10 @@ async function nothingLeft(peer: PeerProcess, others: readonly PeerProcess[]): P
   }
 }
 
-const scene = '[F87] of four nodes one is stopped and comes back, then the only holder is killed: all is fetched, or ends with a reason'
+// Its nodes start one after another, on a machine that may be busy.
+vi.setConfig({ testTimeout: 180_000 })
 
-test(scene, { timeout: 180_000 }, async () => {
+test('[F87] of four nodes one is stopped and comes back, then the only holder is killed: all is fetched, or ends with a reason', async () => {
   const made = cluster()
   const patience = { limits: { giveUpMs: 1000 }, folder: await made.folder() }
   const folder = await made.folder()
