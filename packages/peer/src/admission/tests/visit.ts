@@ -1,6 +1,7 @@
 import type { CID, PeerKey } from '@shardswap/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { TestOutcome, Visit } from '@shardswap/server'
+import type { FetchProgress } from '../../fetch/progress.ts'
 import type { Peer, Session } from '../../types.ts'
 import type { TestClient } from './types.ts'
 
@@ -62,8 +63,8 @@ async function connect(client: Peer, addresses: readonly Multiaddr[], signal: Ab
 async function ask(session: Session, cid: CID, refusals: Refusals, signal: AbortSignal): Promise<TestOutcome | undefined> {
   const denied = new AbortController()
   let isRefused = false
-  const onProgress = ({ type }: { readonly type: string }): void => {
-    if (type !== 'dont-have') return
+  const onProgress = ({ type }: FetchProgress): void => {
+    if (type !== 'shardswap:dont-have') return
     // As any client it asks again later.
     if (refusals.isNew()) isRefused = true
     else denied.abort()
