@@ -121,7 +121,7 @@ async function diamond(): Promise<Diamond> {
 test('refs come depth first, each before those below it, once or as often as they are there, as deep as asked', async () => {
   const { blocks, root, name } = await diamond()
   const found = async (options: object, path = root): Promise<string[]> =>
-    (await collect(refs(blocks, path, options))).map(({ from, to }) => `${name(from)}>${name(to)}`)
+    (await collect(refs(blocks, [path], options))).map(({ from, to }) => `${name(from)}>${name(to)}`)
   const left = ['root>left', 'left>bottom', 'bottom>leaf']
   expect(await found({})).toEqual(['root>left', 'root>bottom', 'root>left'])
   expect(await found({ unique: true })).toEqual(['root>left', 'root>bottom'])
@@ -139,6 +139,9 @@ test('refs come depth first, each before those below it, once or as often as the
   // Met two links down its child is out of bounds; met again one link down it is within.
   expect(await found({ recursive: true, unique: true, maxDepth: 2 })).toEqual(['root>left', 'left>bottom', 'bottom>leaf'])
   expect(await found({}, `${root}/a`)).toEqual(['left>bottom'])
+  // Once over all paths, in their order.
+  const both = await collect(refs(blocks, [`${root}/a`, root], { recursive: true, unique: true }))
+  expect(both.map(({ from, to }) => `${name(from)}>${name(to)}`)).toEqual(['left>bottom', 'bottom>leaf', 'root>left'])
   blocks.asked.length = 0
   await found({ recursive: true, maxDepth: 1 })
   expect(blocks.asked.map(name)).toEqual(['root'])
@@ -147,7 +150,7 @@ test('refs come depth first, each before those below it, once or as often as the
 test('links of dag-pb have names', async () => {
   const blocks = new MemoryBlocks()
   const added = await collect(add([{ path: 'sub/file.txt', content: text('abc') }], blocks, { wrapWithDirectory: true }))
-  expect((await collect(refs(blocks, added.at(-1)?.cid.toString() ?? '', { recursive: true }))).map(({ name }) => name)).toEqual([
+  expect((await collect(refs(blocks, [added.at(-1)?.cid.toString() ?? ''], { recursive: true }))).map(({ name }) => name)).toEqual([
     'sub',
     'file.txt'
   ])

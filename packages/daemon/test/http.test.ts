@@ -120,6 +120,28 @@ test('an error before the first byte has a status, one after it stands in the tr
   expect(late.trailers['x-stream-error-code']).toBe('ERR_NOT_FOUND')
 })
 
+test("arguments come in the body too, where Kubo's command sends those of its standard input", async () => {
+  const daemon = await newDaemon()
+  const pinned = async (): Promise<string[]> => (await Array.fromAsync(daemon.node.pins.ls())).map(({ cid }) => cid.toString()).toSorted()
+  const blocks = [1, 2, 3].map((at) => Buffer.from(`block ${at}`))
+  const cids: string[] = []
+  for (const bytes of blocks) cids.push((await daemon.node.blockPut(bytes)).cid.toString())
+  const rest = form(Buffer.from(`${cids[1]}\n ${cids[2]}\r\n\n`), 'stdin')
+  const added = await send(daemon, `pin/add?arg=${cids[0]}`, rest.headers, 'POST', rest.body)
+  expect(JSON.parse(added.body)).toEqual({ Pins: cids })
+  expect(await pinned()).toEqual(cids.toSorted())
+  // Without one among the parameters, and one that takes several for `cat`; a call that takes one looks at no more.
+  expect((await send(daemon, 'cat', rest.headers, 'POST', rest.body)).body).toBe('block 2block 3')
+  expect((await send(daemon, `block/get?arg=${cids[0]}`, rest.headers, 'POST', rest.body)).body).toBe('block 1')
+  const long = form(Buffer.alloc(5 * 1024 * 1024, 'x'), 'stdin')
+  const refused = await send(daemon, `pin/rm?arg=${cids[0]}`, long.headers, 'POST', long.body)
+  expect({ status: refused.status, code: (JSON.parse(refused.body) as { ErrorCode: string }).ErrorCode }).toEqual({
+    status: 400,
+    code: 'ERR_TOO_LARGE'
+  })
+  expect(await pinned()).toEqual(cids.toSorted())
+})
+
 test('a block that is too large is refused while it is still being sent', async () => {
   const daemon = await newDaemon()
   const { headers, body } = form(Buffer.alloc(3 * 1024 * 1024))

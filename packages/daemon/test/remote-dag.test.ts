@@ -23,7 +23,7 @@ test('nodes, links, sizes, connections and sums are the same from near and from 
   expect(sizes).toEqual(await node.dag.stat([path, `${path}/a/0`]))
   expect(counted.every((bytes) => bytes <= sizes.bytes)).toBe(true)
   for (const options of [{}, { recursive: true }, { recursive: true, unique: true, maxDepth: 1, format: '<dst> <src>' }]) {
-    expect(await collect(remote.dag.refs(path, options))).toEqual(await collect(node.dag.refs(path, options)))
+    expect(await collect(remote.dag.refs([path], options))).toEqual(await collect(node.dag.refs([path], options)))
   }
   const names = async (of: typeof node | typeof remote): Promise<string[]> => (await collect(of.dag.localRefs())).map(String).toSorted()
   expect(await names(remote)).toEqual(await names(node))

@@ -28,7 +28,7 @@ async function refs(context: Context, paths: readonly string[], flags: RefsFlags
   if (edges && format !== undefined) throw new UsageError('--edges and --format exclude each other')
   await context.withNode(async (node) => {
     const options = { ...which, ...context.fetch, format: edges ? edgeFormat : format }
-    for (const path of paths) for await (const text of node.dag.refs(path, options)) await line(context, text)
+    for await (const text of node.dag.refs(paths, options)) await line(context, text)
   })
 }
 

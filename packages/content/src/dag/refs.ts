@@ -9,7 +9,7 @@ import { type ResolvedNode, resolveNode } from './resolve.ts'
 export interface RefsOptions extends GetBlockOptions {
   /** The links of what is linked too, and so on; all of it is read. */
   readonly recursive?: boolean
-  /** Each CID once. */
+  /** Each CID once, over all paths. */
   readonly unique?: boolean
   /** With `recursive`: how many links below the root at most; -1, the default, for all. */
   readonly maxDepth?: number
@@ -32,18 +32,28 @@ interface Place {
 
 const none = joinBytes([], 0)
 
+/** The depth at which each CID was met first: met again further up, more of what lies below it is within bounds. */
+type Seen = Map<string, number>
+
 /**
- * The links below a path, each before those below it. What lies at the greatest depth is named and not read.
- * Holds about 100 bytes for each CID with `unique`, else nothing that grows.
+ * The links below paths, one path after the other, each link before those below it. What lies at the greatest depth is
+ * named and not read. Holds about 100 bytes for each CID with `unique`, else nothing that grows.
  * Errors: those of resolveNode, and TooDeepError.
  */
-export async function* refs(source: BlockSource, path: string, options: RefsOptions = {}): AsyncGenerator<Ref, void, undefined> {
+export async function* refs(
+  source: BlockSource,
+  paths: readonly string[],
+  options: RefsOptions = {}
+): AsyncGenerator<Ref, void, undefined> {
+  const seen: Seen = new Map()
+  for (const path of paths) yield* refsBelow(source, path, options, seen)
+}
+
+async function* refsBelow(source: BlockSource, path: string, options: RefsOptions, seen: Seen): AsyncGenerator<Ref, void, undefined> {
   const { signal, patient, recursive = false, unique = false } = options
   const depthMax = recursive ? (options.maxDepth ?? -1) : 1
   const root = await resolveNode(source, path, options)
   if (depthMax === 0) return
-  // The depth at which each was met first: met again further up, more of what lies below it is within bounds.
-  const seen = new Map<string, number>()
   const isOver = ({ cid, context }: Planned<Place>): boolean => {
     const before = seen.get(cidKey(cid))
     return before !== undefined && (depthMax < 0 || before <= context.depth)

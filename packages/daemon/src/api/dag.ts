@@ -52,8 +52,8 @@ export interface NodeDag {
   resolve(path: string, options?: FetchOptions): Promise<DagPlace>
   /** Reads DAGs whole and counts. */
   stat(paths: readonly string[], options?: DagSizeOptions): Promise<DagSizes>
-  /** A text for each link below a path. */
-  refs(path: string, options?: DagRefsOptions): AsyncIterable<string>
+  /** A text for each link below paths. */
+  refs(paths: readonly string[], options?: DagRefsOptions): AsyncIterable<string>
   /** Every block of the repo, as a CIDv1 of the codec raw. */
   localRefs(options?: AbortOptions): AsyncIterable<CID>
 }

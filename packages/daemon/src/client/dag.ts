@@ -45,10 +45,10 @@ export class RemoteDag implements NodeDag {
     return last
   }
 
-  async *refs(path: string, options: DagRefsOptions = {}): AsyncGenerator<string> {
+  async *refs(paths: readonly string[], options: DagRefsOptions = {}): AsyncGenerator<string> {
     const { recursive, unique, maxDepth, format } = options
     // Of the two ways to say "source and target" the daemon takes either.
-    const params = { arg: path, recursive, unique, 'max-depth': maxDepth, format, ...fetchParams(options) }
+    const params = { arg: paths, recursive, unique, 'max-depth': maxDepth, format, ...fetchParams(options) }
     for await (const { Ref } of this.#calls.lines<RefShape>('refs', params, options)) yield Ref
   }
 

@@ -59,7 +59,7 @@ export class Announcing {
   async #below(root: CID): Promise<void> {
     const { signal } = this.#ending
     try {
-      for await (const { to } of refs(this.#init.local, root.toString(), { recursive: true, unique: true, signal })) {
+      for await (const { to } of refs(this.#init.local, [root.toString()], { recursive: true, unique: true, signal })) {
         this.#peer?.routing.announce(to)
       }
     } catch {

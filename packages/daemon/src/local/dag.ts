@@ -74,15 +74,15 @@ export class LocalDag implements NodeDag {
     return await this.#init.read(options, async (source) => await dagStat(source, paths, options), rootsOf(...paths))
   }
 
-  async *refs(path: string, options: DagRefsOptions = {}): AsyncGenerator<string> {
+  async *refs(paths: readonly string[], options: DagRefsOptions = {}): AsyncGenerator<string> {
     const { format = '<dst>' } = options
     const texts = async function* (source: BlockSource): AsyncGenerator<string> {
-      for await (const { from, to, name } of refs(source, path, options)) {
+      for await (const { from, to, name } of refs(source, paths, options)) {
         const parts: Record<string, string> = { '<src>': from.toString(), '<dst>': to.toString(), '<linkname>': name }
         yield format.replace(/<(?:src|dst|linkname)>/g, (token) => parts[token] ?? token)
       }
     }
-    yield* this.#init.reading(options, texts, rootsOf(path))
+    yield* this.#init.reading(options, texts, rootsOf(...paths))
   }
 
   async *localRefs({ signal }: AbortOptions = {}): AsyncGenerator<CID> {

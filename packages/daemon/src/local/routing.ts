@@ -122,7 +122,7 @@ export class LocalRoutes implements NodeRoutes {
       for (const cid of cids) {
         await routing.provide(cid, { signal })
         if (!isRecursive) continue
-        for await (const { to } of refs(local, cid.toString(), { recursive: true, unique: true, signal }))
+        for await (const { to } of refs(local, [cid.toString()], { recursive: true, unique: true, signal }))
           await routing.provide(to, { signal })
       }
     } catch (error) {

@@ -10,8 +10,10 @@ import type { Reply } from './reply.ts'
 import { uploadedFiles } from './upload.ts'
 
 function putOptions(query: Query): BlockPutOptions {
-  // `format` is the older name of the option, and goes before the other, which Kubo's command always sends; there `v0` and `protobuf` were usual.
-  const codec = query.text('format') ?? query.text('cid-codec')
+  // `format` is the older name of the option, and goes before the other, which Kubo's command always sends; there `v0` and `protobuf` were usual, and
+  // `cbor` meant dag-cbor.
+  const format = query.text('format')
+  const codec = format === 'cbor' ? 'dag-cbor' : (format ?? query.text('cid-codec'))
   const mhtype = query.text('mhtype')
   const mhlen = query.integer('mhlen')
   return {

@@ -5,28 +5,35 @@ import { parseDurationMs } from '../duration.ts'
 /** Arguments and options of a call. Options that this node does not have are ignored, as a newer client may send them. */
 export class Query {
   readonly #params: URLSearchParams
+  readonly #more: readonly string[]
 
-  constructor(params: URLSearchParams) {
+  /** `more`: arguments that stand elsewhere, after those of the parameters. */
+  constructor(params: URLSearchParams, more: readonly string[] = []) {
     this.#params = params
+    this.#more = more
   }
 
   /** All arguments; at least one. */
   args(): readonly [string, ...string[]] {
-    const [first, ...others] = this.#params.getAll('arg')
+    const [first, ...others] = this.#all()
     if (first === undefined || first === '') throw new InvalidParametersError('argument "arg" is required')
     return [first, ...others]
   }
 
   /** All arguments, which may be none. */
   argsIfAny(): readonly string[] {
-    return this.#params.getAll('arg').filter((text) => text !== '')
+    return this.#all().filter((text) => text !== '')
   }
 
-  /** The only argument. */
+  /** The only argument. As for Kubo, of those that stand elsewhere no more than one is looked at. */
   arg(): string {
-    const args = this.args()
-    if (args.length > 1) throw new InvalidParametersError(`expected 1 argument, got ${args.length}`)
-    return args[0]
+    const given = this.#params.getAll('arg').length
+    if (given > 1) throw new InvalidParametersError(`expected 1 argument, got ${given}`)
+    return this.args()[0]
+  }
+
+  #all(): readonly string[] {
+    return [...this.#params.getAll('arg'), ...this.#more]
   }
 
   cids(): readonly CID[] {

@@ -23,12 +23,20 @@ function rangeOf(query: Query): NodeReadOptions {
 
 function cat(call: Call): Reply {
   const { node, query } = call
+  const [path, ...others] = query.args()
+  if (others.length > 0) return { kind: 'bytes', bytes: catAll(call, [path, ...others]), contentType: 'text/plain' }
   let size: bigint | undefined
   const onSize = (bytes: bigint): void => {
     size = bytes
   }
-  const bytes = node.cat(query.arg(), { ...fetchOptions(call), ...rangeOf(query), onSize })
+  const bytes = node.cat(path, { ...fetchOptions(call), ...rangeOf(query), onSize })
   return { kind: 'bytes', bytes, contentType: 'text/plain', size: () => size }
+}
+
+async function* catAll(call: Call, paths: readonly string[]): AsyncGenerator<Uint8Array> {
+  const { offset, length } = rangeOf(call.query)
+  if (offset !== undefined || length !== undefined) throw new InvalidParametersError('options "offset" and "length" take one path')
+  for (const path of paths) yield* call.node.cat(path, fetchOptions(call))
 }
 
 async function* loneFile(path: string, entries: AsyncIterable<TreeEntry>): AsyncGenerator<Uint8Array> {

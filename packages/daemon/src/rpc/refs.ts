@@ -20,7 +20,7 @@ function refsOptions(query: Query): DagRefsOptions {
 
 async function* linksOfAll(call: Call, paths: readonly string[]): AsyncGenerator<object> {
   const options = { ...refsOptions(call.query), ...fetchOptions(call) }
-  for (const path of paths) for await (const text of call.node.dag.refs(path, options)) yield { Ref: text, Err: '' }
+  for await (const text of call.node.dag.refs(paths, options)) yield { Ref: text, Err: '' }
 }
 
 async function* local({ node, signal }: Call): AsyncGenerator<object> {

@@ -9,6 +9,7 @@ import { lingerMs, rpcConnectionsMax, rpcHeaderBytesMax, rpcHeadersMs, rpcReadAh
 import type { LocalNode } from '../local/local-node.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import { addHandlers } from './add.ts'
+import { argsInBody } from './body-args.ts'
 import { bitswapHandlers } from './bitswap.ts'
 import { blockHandlers } from './block.ts'
 import type { Handlers } from './call.ts'
@@ -71,6 +72,13 @@ export interface RpcServerInit {
   readonly origins: readonly string[]
   /** Called when a client asks the daemon to stop. */
   readonly onShutdown: () => void
+}
+
+/** A call that there is. */
+interface Asked {
+  readonly name: string
+  readonly handler: Handlers[string]
+  readonly url: URL
 }
 
 /** Serves a node at `POST /api/v0/…` on loopback. */
@@ -185,17 +193,16 @@ export class RpcServer {
   async #call(name: string, handler: Handlers[string], url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const ended = this.#init.metrics.calls.begin(name)
     try {
-      await this.#answerCall(handler, url, request, response)
+      await this.#answerCall({ name, handler, url }, request, response)
     } finally {
       ended()
     }
   }
 
-  async #answerCall(handler: Handlers[string], url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const query = new Query(url.searchParams)
+  async #answerCall({ name, handler, url }: Asked, request: IncomingMessage, response: ServerResponse): Promise<void> {
     let timeoutMs: number | undefined
     try {
-      timeoutMs = query.timeoutMs()
+      timeoutMs = new Query(url.searchParams).timeoutMs()
     } catch (error) {
       this.#init.metrics.calls.failed(true)
       fail(request, response, error)
@@ -210,6 +217,7 @@ export class RpcServer {
       response.once('finish', onShutdown)
     }
     try {
+      const query = new Query(url.searchParams, await argsInBody(name, request, deadline.signal))
       const reply = await handler({ node, query, request, repoPath, shutdown, readAheadBytesMax, signal: deadline.signal })
       await writeReply(response, reply)
     } catch (error) {
