@@ -19,7 +19,7 @@ const readers: [string, (source: BlockSource, options: GetBlockOptions) => Promi
   ['resolve', async (source, options) => await resolve(source, `${folder}/f`, options)],
   ['resolveNode', async (source, options) => await resolveNode(source, `${folder}/f`, options)],
   ['exportCar', async (source, options) => await collect(exportCar(source, parsePath(folder).root, options))],
-  ['refs', async (source, options) => await collect(refs(source, folder, { ...options, recursive: true }))],
+  ['refs', async (source, options) => await collect(refs(source, [folder], { ...options, recursive: true }))],
   ['dagStat', async (source, options) => await dagStat(source, [folder], options)],
   [
     'tree',
