@@ -8,6 +8,9 @@ export const rpcHeaderBytesMax = 64 * 1024
 /** Connections to the RPC at a time. */
 export const rpcConnectionsMax = 256
 
+/** Requests that a client may send on a connection before it has read the answer to the one that runs. */
+export const rpcRequestsAheadMax = 16
+
 /** Whoever takes longer to send a request's headers is cut off; a program of this machine needs a moment. */
 export const rpcHeadersMs = 10_000
 

@@ -5,7 +5,15 @@ import { AbortError, ShardswapError, StoppedError } from '@shardswap/interface'
 import { hostPort, isLoopback, tcpMultiaddr } from '../address.ts'
 import { startDeadline } from '../deadline.ts'
 import { ListenError, reasonFor, UnauthorizedError } from '../errors.ts'
-import { lingerMs, rpcConnectionsMax, rpcHeaderBytesMax, rpcHeadersMs, rpcReadAheadBytesMax, rpcReadAheadBytesMin } from '../limits.ts'
+import {
+  lingerMs,
+  rpcConnectionsMax,
+  rpcHeaderBytesMax,
+  rpcHeadersMs,
+  rpcReadAheadBytesMax,
+  rpcReadAheadBytesMin,
+  rpcRequestsAheadMax
+} from '../limits.ts'
 import type { LocalNode } from '../local/local-node.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import { addHandlers } from './add.ts'
@@ -18,6 +26,7 @@ import { configHandlers } from './config.ts'
 import { dagHandlers } from './dag.ts'
 import { allowOrigin, answerPreflight } from './cors.ts'
 import { foreignOrigin, refusal } from './guard.ts'
+import { inTurn } from './in-turn.ts'
 import { nodeHandlers } from './node.ts'
 import { pinHandlers } from './pins.ts'
 import { Query } from './query.ts'
@@ -98,9 +107,10 @@ export class RpcServer {
       headersTimeout: init.headersMs ?? rpcHeadersMs,
       connectionsCheckingInterval: (init.headersMs ?? rpcHeadersMs) / 4
     }
+    const answer = inTurn(async (request, response) => await this.#answer(request, response), rpcRequestsAheadMax)
     this.#server = createServer(limits, (request, response) => {
       // Whatever goes wrong with one request, the daemon goes on.
-      this.#answer(request, response).catch(() => response.destroy())
+      answer(request, response).catch(() => response.destroy())
     })
     this.#server.maxConnections = rpcConnectionsMax
   }

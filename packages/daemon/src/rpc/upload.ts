@@ -1,6 +1,6 @@
 /** Multipart bodies as a stream of parts: nothing is collected, whatever its size. */
 import type { IncomingMessage } from 'node:http'
-import type { Readable } from 'node:stream'
+import { type Readable, Writable } from 'node:stream'
 import busboy from 'busboy'
 import { InvalidParametersError, MalformedError, messageOf } from '@shardswap/interface'
 
@@ -40,15 +40,33 @@ export async function* uploadParts(request: IncomingMessage, signal: AbortSignal
   const giveUp = (): void => void parser.destroy(new Error('it was given up'))
   request.on('close', cutOff)
   signal.addEventListener('abort', giveUp, { once: true })
-  request.pipe(parser)
+  const gate = gateTo(parser, inbox)
+  request.pipe(gate)
   try {
     yield* inbox.parts()
   } finally {
     request.off('close', cutOff)
     signal.removeEventListener('abort', giveUp)
-    request.unpipe(parser)
+    request.unpipe(gate)
+    gate.destroy()
     parser.destroy()
   }
+}
+
+/** Takes no more of the body while parts wait for their reader: the parser alone waits for readers of content, and small parts, of which one read holds a thousand, have none to wait for. */
+function gateTo(parser: busboy.Busboy, inbox: Inbox): Writable {
+  return new Writable({
+    write(bytes, _encoding, done) {
+      parser.write(bytes, (error) => {
+        if (error) done(error)
+        else inbox.whenEmpty(done)
+      })
+    },
+    final(done) {
+      parser.end()
+      done()
+    }
+  }).on('error', () => {})
 }
 
 /** The content of the only or first part. */
@@ -92,10 +110,11 @@ function decodePath(filename: string | undefined): string {
   }
 }
 
-/** Parts between the parser and their reader; at most as many as one read of the socket holds. */
+/** Parts between the parser and their reader; with `whenEmpty`, at most as many as one read of the socket holds. */
 class Inbox {
   readonly #waiting: UploadPart[] = []
   #wake: (() => void) | undefined
+  #onEmpty: (() => void) | undefined
   #ended = false
   #failure: Error | undefined
 
@@ -110,9 +129,25 @@ class Inbox {
     this.#wake?.()
   }
 
+  /** Calls back, once, when no part waits: at once, or when the last one is taken. */
+  whenEmpty(then: () => void): void {
+    if (this.#waiting.length === 0) then()
+    else this.#onEmpty = then
+  }
+
+  #take(): UploadPart | undefined {
+    const part = this.#waiting.shift()
+    if (this.#waiting.length === 0) {
+      const then = this.#onEmpty
+      this.#onEmpty = undefined
+      then?.()
+    }
+    return part
+  }
+
   async *parts(): AsyncGenerator<UploadPart> {
     for (;;) {
-      const part = this.#waiting.shift()
+      const part = this.#take()
       if (part !== undefined) yield part
       else if (this.#failure !== undefined) throw this.#failure
       else if (this.#ended) return
