@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { extract } from 'tar-stream'
 import { Readable } from 'node:stream'
-import { create } from 'kubo-rpc-client'
+import { create, globSource } from 'kubo-rpc-client'
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { bytesOf, collect, newDaemon, someBytes, urlOf } from './setup.ts'
@@ -64,6 +64,16 @@ test('addAll keeps directories, mode and time', async () => {
   expect(added[0]?.cid.code).toBe(0x55)
   const kept = await collect(client.addAll(source as never, { cidVersion: 1, preserveMode: true, preserveMtime: true } as never))
   expect(kept[0]?.cid.code).toBe(0x70)
+})
+
+test('a folder by the globSource of the client, whose paths begin with a slash', async () => {
+  const client = await newClient()
+  const source = globSource(fixtures, '{README.md,file-v0.car}')
+  const names = new Set<string | undefined>()
+  const added = await collect(client.addAll(source, { wrapWithDirectory: true, progress: (_, name) => names.add(name) }))
+  expect(added.map((entry) => entry.path).toSorted()).toEqual(['', 'README.md', 'file-v0.car'])
+  expect([...names].toSorted()).toEqual(['README.md', 'file-v0.car'])
+  await expect(collect(client.addAll([{ path: '/../x', content: 'x' }]))).rejects.toThrow('not a path of plain names')
 })
 
 test('blocks', async () => {

@@ -105,7 +105,9 @@ async function* counted(part: UploadPart, progress: ProgressSlot): AsyncGenerato
 }
 
 async function* sourcesOf(call: Call, progress: ProgressSlot): AsyncGenerator<AddSource> {
-  for await (const part of uploadParts(call.request, call.signal)) {
+  for await (const sent of uploadParts(call.request, call.signal)) {
+    // As Kubo does: the paths of `globSource` of Kubo's client begin with a slash.
+    const part = { ...sent, path: sent.path.replace(/^\/+/, '') }
     const { path, mimeType } = part
     const common = { path, ...wantedMetadata(part, call.query) }
     if (mimeType === 'application/x-directory') {
