@@ -130,7 +130,7 @@ test('version needs no repo', async () => {
   expect(await ok(['--version'])).toMatch(/^shardswap version \d+\.\d+\.\d+$/)
   expect(await ok(['version'])).toMatch(/^shardswap version \d+\.\d+\.\d+$/)
   expect(await ok(['version', '-n'])).toMatch(/^\d+\.\d+\.\d+$/)
-  expect(JSON.parse(await ok(['version', '--json']))).toMatchObject({ Version: expect.stringMatching(/^\d/) as string, Repo: '1' })
+  expect(JSON.parse(await ok(['version', '--json']))).toMatchObject({ Version: expect.stringMatching(/^\d/) as string, Repo: '2' })
 })
 
 test('without a repo the message says how to make one', async () => {

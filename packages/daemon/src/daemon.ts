@@ -5,6 +5,7 @@ import { ListenError } from './errors.ts'
 import { LocalNode } from './local/local-node.ts'
 import type { DaemonMetrics } from './metrics/daemon-metrics.ts'
 import { storeMetrics } from './metrics/store-table.ts'
+import { pinFromBefore } from './pins/upgrade.ts'
 import { RpcServer } from './rpc/server.ts'
 
 /** What a daemon is made of. */
@@ -50,6 +51,7 @@ export async function startDaemon(init: DaemonInit): Promise<Daemon> {
   const { DaemonMetrics } = await import('./metrics/daemon-metrics.ts')
   const metrics = new DaemonMetrics()
   const { onWarning, limits } = init
+  await pinFromBefore(repo, onWarning)
   const node = new LocalNode({ repo, online: true, isLasting: true, listen, onWarning, limits, stats: metrics, metrics: metrics.forPeer })
   metrics.add(storeMetrics, () => node.storeState())
   const rpc = new RpcServer({

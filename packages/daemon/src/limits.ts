@@ -61,6 +61,9 @@ export const admittedPeersShownMax = 2000
 /** The longest key, claim or delegation that a call or a file may bring, in bytes; an RSA key of 8,192 bits takes 5 KiB. */
 export const keyFileBytesMax = 16 * 1024
 
+/** Pins that are written at once for a repo from before there were pins. */
+export const upgradePinsMax = 1000
+
 /** Blocks that a collection reads at once to find what pins lead to. */
 export const collectionLanesMax = 8
 

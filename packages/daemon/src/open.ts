@@ -2,9 +2,11 @@
 import type { Daemon, DaemonInit } from './daemon.ts'
 import type { LocalNode, LocalNodeInit } from './local/local-node.ts'
 
-/** A node on a repo that is open in this process. */
+/** A node on a repo that is open in this process, and is closed where this fails. */
 export async function openLocalNode(init: LocalNodeInit): Promise<LocalNode> {
   const local = await import('./local/local-node.ts')
+  const { pinFromBefore } = await import('./pins/upgrade.ts')
+  await pinFromBefore(init.repo, init.onWarning)
   return new local.LocalNode(init)
 }
 

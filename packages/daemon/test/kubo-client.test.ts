@@ -70,9 +70,9 @@ test('a folder by the globSource of the client, whose paths begin with a slash',
   const client = await newClient()
   const source = globSource(fixtures, '{README.md,file-v0.car}')
   const names = new Set<string | undefined>()
-  const added = await collect(client.addAll(source, { wrapWithDirectory: true, progress: (_, name) => names.add(name) }))
+  const added = await collect(client.addAll(source as never, { wrapWithDirectory: true, progress: (_, name) => names.add(name) }))
   expect(added.map((entry) => entry.path).toSorted()).toEqual(['', 'README.md', 'file-v0.car'])
-  expect([...names].toSorted()).toEqual(['README.md', 'file-v0.car'])
+  expect(names).toEqual(new Set(['README.md', 'file-v0.car']))
   await expect(collect(client.addAll([{ path: '/../x', content: 'x' }]))).rejects.toThrow('not a path of plain names')
 })
 

@@ -1,8 +1,8 @@
 /** Limits of the repo. Each has a row in docs/limits.md. */
 import { messageBytesMax } from '@shardswap/interface'
 
-/** The layout of the folder that this code reads and writes. */
-export const repoVersion = 1
+/** The layout of the folder that this code writes; it reads those before. Since 2 pins say what stays; under 1 everything did. */
+export const repoVersion = 2
 
 /** Blocks up to this many bytes live in LevelDB, larger ones in files of their own. */
 export const inlineBytesMax = 16 * 1024

@@ -15,6 +15,8 @@ export async function memoryRepo(options: { readonly privateKey?: PrivateKey } =
   const blocks = new EngineBlockstore(new MemoryEngine(), { verifyOnRead: false })
   return {
     path: ':memory:',
+    version: repoVersion,
+    raiseVersion: async () => undefined,
     blocks,
     datastore: new MemoryDatastore(),
     privateKey,

@@ -54,7 +54,7 @@ export async function initRepo(path: string, options: InitRepoOptions = {}): Pro
 export async function openRepo(path: string, options: OpenRepoOptions = {}): Promise<Repo> {
   const root = resolve(path)
   const files = repoFiles(root)
-  await requireVersion(root, files, options.create ?? false)
+  const version = await requireVersion(root, files, options.create ?? false)
   const lock = await takeLock(root, files.lock, files.datastore)
   try {
     // The address of one that was killed is no longer anybody's.
@@ -63,7 +63,7 @@ export async function openRepo(path: string, options: OpenRepoOptions = {}): Pro
     const privateKey = await readIdentity(files.identity)
     const engine = await DiskEngine.open(files.blocks, lock.afterCrash)
     const blocks = new EngineBlockstore(engine, { verifyOnRead: options.verifyOnRead ?? true })
-    return new DiskRepo({ path: root, files, lock, config, privateKey, blocks })
+    return new DiskRepo({ path: root, version, files, lock, config, privateKey, blocks })
   } catch (error) {
     await lock.release()
     throw error
@@ -76,7 +76,7 @@ export async function checkRepo(path: string): Promise<void> {
   await requireVersion(root, repoFiles(root), false)
 }
 
-async function requireVersion(root: string, files: RepoFiles, create: boolean): Promise<void> {
+async function requireVersion(root: string, files: RepoFiles, create: boolean): Promise<number> {
   if (create && !(await repoExists(root))) await initUnlessThere(root)
   const text = (await readOptional(files.version))?.toString('utf8').trim()
   if (text === undefined) throw new RepoMissingError(root)
@@ -90,6 +90,7 @@ async function requireVersion(root: string, files: RepoFiles, create: boolean): 
       `the repo at ${root} has version ${text}, and this shardswap knows versions up to ${repoVersion}: use a newer shardswap, or another repo`
     )
   }
+  return Number(text)
 }
 
 async function initUnlessThere(root: string): Promise<void> {
@@ -111,6 +112,7 @@ type LevelDatabase = Exclude<ConstructorParameters<typeof LevelDatastore>[0], st
 
 interface DiskRepoInit {
   readonly path: string
+  readonly version: number
   readonly files: RepoFiles
   readonly lock: HeldLock
   readonly config: RepoConfig
@@ -128,10 +130,12 @@ class DiskRepo implements Repo {
   readonly configFile: ConfigFile
   readonly #files: RepoFiles
   readonly #lock: HeldLock
+  #version: number
   #closing: Promise<void> | undefined
 
   constructor(init: DiskRepoInit) {
     this.path = init.path
+    this.#version = init.version
     this.blocks = init.blocks
     this.config = init.config
     this.configFile = configFile(init.path)
@@ -142,9 +146,19 @@ class DiskRepo implements Repo {
     this.datastore = new LevelDatastore(init.lock.db as unknown as LevelDatabase)
   }
 
+  get version(): number {
+    return this.#version
+  }
+
+  async raiseVersion(): Promise<void> {
+    await writeAtomic(this.#files.version, `${repoVersion}\n`)
+    this.#version = repoVersion
+  }
+
   async stat(): Promise<RepoStat> {
+    const { path, version, config } = this
     const total = await this.blocks.total()
-    return { path: this.path, version: repoVersion, ...total, diskBytes: await diskBytes(this.path), maxBytes: this.config.repo.maxBytes }
+    return { path, version, ...total, diskBytes: await diskBytes(path), maxBytes: config.repo.maxBytes }
   }
 
   verify(options?: AbortOptions): AsyncIterable<VerifyResult> {

@@ -43,6 +43,8 @@ export interface VerifyResult {
 /** The folder on disk, opened by one process at a time. */
 export interface Repo {
   readonly path: string
+  /** The layout that it has: `repoVersion`, or an older one until `raiseVersion`. */
+  readonly version: number
   readonly blocks: SizedBlockstore
   readonly datastore: Datastore
   readonly privateKey: PrivateKey
@@ -51,6 +53,8 @@ export interface Repo {
   readonly config: RepoConfig
   /** The config file, to be shown and changed; a change counts from the next start on. */
   readonly configFile: ConfigFile
+  /** Says that it is of `repoVersion` now: whoever calls has done what that asks for. */
+  raiseVersion(): Promise<void>
   /** Counts what is held. */
   stat(): Promise<RepoStat>
   /** Reads and hashes every block; yields one result for each. */

@@ -124,7 +124,7 @@ describe.each(['memory', 'disk'] as const)('the block store (%s)', (kind) => {
     }
     expect(listed).toEqual(new Map(blocks.map(({ cid, bytes }) => [cid.toString(), bytes])))
     const blockBytes = blocks.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
-    expect(await repo.stat()).toMatchObject({ blocks: 6, blockBytes, version: 1 })
+    expect(await repo.stat()).toMatchObject({ blocks: 6, blockBytes, version: 2 })
   })
 
   test('gets many in the order asked; a missing one fails alone', async () => {

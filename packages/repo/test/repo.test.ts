@@ -41,7 +41,7 @@ describe('init', () => {
     expect(await repoExists(path)).toBe(true)
     expect((await stat(join(path, 'identity.key'))).mode & 0o777).toBe(0o600)
     expect((await stat(path)).mode & 0o777).toBe(0o700)
-    expect((await readFile(join(path, 'version'), 'utf8')).trim()).toBe('1')
+    expect((await readFile(join(path, 'version'), 'utf8')).trim()).toBe('2')
     const before = await readFile(join(path, 'identity.key'))
     await expect(initRepo(path)).rejects.toMatchObject({ name: 'RepoExistsError', code: 'ERR_REPO_EXISTS' })
     expect(await readFile(join(path, 'identity.key'))).toEqual(before)
@@ -83,14 +83,17 @@ describe('open', () => {
 
   test('refuses a newer version, and leaves it unlocked', async () => {
     await initRepo(path)
-    await writeFile(join(path, 'version'), '2\n')
+    await writeFile(join(path, 'version'), '3\n')
     await expect(openRepo(path)).rejects.toMatchObject({
       name: 'RepoVersionError',
       code: 'ERR_REPO_VERSION',
-      message: expect.stringMatching(/version 2.*up to 1/) as string
+      message: expect.stringMatching(/version 3.*up to 2/) as string
     })
     await writeFile(join(path, 'version'), '1\n')
-    await opened()
+    const repo = await opened()
+    expect((await repo.stat()).version).toBe(1)
+    await repo.raiseVersion()
+    expect([repo.version, (await readFile(join(path, 'version'), 'utf8')).trim()]).toEqual([2, '2'])
   })
 
   test.each(['', 'one', '-1'])('names the file where the version is %j', async (text) => {
@@ -145,7 +148,7 @@ describe('open', () => {
   test('tells its path, version and what it takes on disk', async () => {
     const repo = await opened({ create: true })
     const stat = await repo.stat()
-    expect(stat).toMatchObject({ path, version: 1, blocks: 0, blockBytes: 0 })
+    expect(stat).toMatchObject({ path, version: 2, blocks: 0, blockBytes: 0 })
     expect(stat.diskBytes).toBeGreaterThan(0)
   })
 })
@@ -178,7 +181,7 @@ describe('memoryRepo', () => {
     expect(repo.privateKey.equals(privateKey)).toBe(true)
     await repo.datastore.put(new Key('/a'), new Uint8Array([1]))
     expect(await repo.datastore.get(new Key('/a'))).toEqual(new Uint8Array([1]))
-    expect(await repo.stat()).toMatchObject({ version: 1, blocks: 0, diskBytes: 0 })
+    expect(await repo.stat()).toMatchObject({ version: 2, blocks: 0, diskBytes: 0 })
     await repo.close()
   })
 })
