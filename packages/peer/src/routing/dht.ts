@@ -1,9 +1,10 @@
 /** The DHT as a router. */
 import type { CID } from '@shardswap/interface'
 import type { PeerId } from '@libp2p/interface'
-import { kadDHT, type KadDHT, passthroughMapper, removePrivateAddressesMapper } from '@libp2p/kad-dht'
+import { kadDHT, type KadDHT, type QueryEvent, passthroughMapper, removePrivateAddressesMapper } from '@libp2p/kad-dht'
 import { RouterError } from '../errors.ts'
 import type { Provider } from '../types.ts'
+import { dhtFirstPeerMs } from './limits.ts'
 import type { Router, RouterOptions } from './types.ts'
 
 export interface DhtOptions {
@@ -26,29 +27,52 @@ export function dhtService({ mode, isPrivate }: DhtOptions): (components: object
 export class DhtRouter implements Router {
   readonly name = 'dht'
   readonly #dht: KadDHT
+  readonly #firstPeerMs: number
 
-  constructor(dht: KadDHT) {
+  /** `firstPeerMs`: how long a question waits where the DHT has no peer to ask. */
+  constructor(dht: KadDHT, firstPeerMs = dhtFirstPeerMs) {
     this.#dht = dht
+    this.#firstPeerMs = firstPeerMs
   }
 
-  async *findProviders(cid: CID, options: RouterOptions): AsyncGenerator<Provider> {
-    for await (const event of this.#dht.findProviders(cid, options)) if (event.name === 'PROVIDER') yield* event.providers
+  async *findProviders(cid: CID, { signal }: RouterOptions): AsyncGenerator<Provider> {
+    for await (const event of this.#ask((signal) => this.#dht.findProviders(cid, { signal }), signal))
+      if (event.name === 'PROVIDER') yield* event.providers
   }
 
-  async findPeer(peer: PeerId, options: RouterOptions): Promise<Provider | undefined> {
-    for await (const event of this.#dht.findPeer(peer, options)) if (event.name === 'FINAL_PEER') return event.peer
+  async findPeer(peer: PeerId, { signal }: RouterOptions): Promise<Provider | undefined> {
+    for await (const event of this.#ask((signal) => this.#dht.findPeer(peer, { signal }), signal))
+      if (event.name === 'FINAL_PEER') return event.peer
     return undefined
   }
 
   /** Errors: RouterError where no peer took the record. */
-  async provide(cid: CID, options: RouterOptions): Promise<void> {
+  async provide(cid: CID, { signal }: RouterOptions): Promise<void> {
     let told = 0
     let failure: unknown
-    for await (const event of this.#dht.provide(cid, options)) {
+    for await (const event of this.#ask((signal) => this.#dht.provide(cid, { signal }), signal)) {
       if (event.name === 'PEER_RESPONSE' && event.messageName === 'ADD_PROVIDER') told++
       else if (event.name === 'QUERY_ERROR') failure = event.error
     }
     if (told === 0) throw new RouterError('no peer of the DHT could be told', { cause: failure })
+  }
+
+  /** What the DHT tells of a question. While it knows no peer it says nothing, for as long as it is let: without a network for ever. */
+  async *#ask(question: (signal: AbortSignal) => AsyncIterable<QueryEvent>, signal: AbortSignal): AsyncGenerator<QueryEvent> {
+    const alone = new AbortController()
+    const timer = setTimeout(() => alone.abort(), this.#firstPeerMs)
+    try {
+      for await (const event of question(AbortSignal.any([signal, alone.signal]))) {
+        // Providers that are known here are told before anybody is asked.
+        if (event.name !== 'PROVIDER') clearTimeout(timer)
+        yield event
+      }
+    } catch (error) {
+      if (!alone.signal.aborted || signal.aborted) throw error
+      throw new RouterError(`the DHT found no peer to ask within ${this.#firstPeerMs / 1000} s: is there a network?`, { cause: error })
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** The DHT says what it was told again by itself, unless it hears that it is no longer so. */

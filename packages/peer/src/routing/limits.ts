@@ -3,6 +3,9 @@
 /** How long one router may take to answer one question. */
 export const routerTimeoutMs = 60_000
 
+/** How long a question waits for the DHT to have its first peer, as just after the start. */
+export const dhtFirstPeerMs = 30_000
+
 /** Providers that one search names, over all routers; who needs more asks again. */
 export const providersNamedMax = 1000
 /** How often one router may name in one search what it has named before; then it is done. */

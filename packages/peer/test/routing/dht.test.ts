@@ -3,6 +3,7 @@ import { MemoryDatastore } from 'datastore-core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CID } from '@shardswap/interface'
 import type { Peer, PeerInit } from '../../src/index.ts'
+import { DhtRouter } from '../../src/routing/dht.ts'
 import { collect, Peers, rawBlock, rawBlocks, until } from '../support.ts'
 
 // Each waits for several things that a busy machine may take its time for.
@@ -74,7 +75,14 @@ describe('the DHT of a private network', () => {
 
   test('a peer that knows no other says that nobody could be told', async () => {
     const [alone] = await privateNetwork(1)
-    const signal = AbortSignal.timeout(1500)
+    const signal = AbortSignal.timeout(300)
     await expect(alone?.routing.provide(rawBlock(1).cid, { signal })).rejects.toThrow(/abort|time/i)
+    // Who gives no time waits for the first peer for a while, and not for ever.
+    const { dht } = alone?.libp2p.services as unknown as { dht: ConstructorParameters<typeof DhtRouter>[0] }
+    const router = new DhtRouter(dht, 50)
+    const end = { signal: new AbortController().signal }
+    const failure = { code: 'ERR_ROUTER', message: expect.stringContaining('found no peer to ask') as string }
+    await expect(router.provide(rawBlock(1).cid, end)).rejects.toMatchObject(failure)
+    await expect(collect(router.findProviders(rawBlock(2).cid, end))).rejects.toMatchObject(failure)
   })
 })
