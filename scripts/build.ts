@@ -1,13 +1,15 @@
 /**
- * `pnpm build [--check]`: compiles the packages, puts the licences into each,
- * packs each as it would be published and holds publint to the tarball.
- * With `--check` the tarballs are installed in an empty folder by npm, imported
+ * `pnpm build [--out DIR] [--check]`: compiles the packages, puts the licences
+ * into each, packs each as it would be published and holds publint to the
+ * tarball. With `--out` the tarballs stay in DIR, for npm to install them in a
+ * project of yours, which is what there is until they are in a registry. With `--check` the tarballs are installed in an empty folder by npm, imported
  * under plain Node, type-checked by a consumer, and the command is run.
  */
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { checkTarballs, type Manifest, type Packed } from './check-tarballs.ts'
@@ -51,7 +53,14 @@ async function lint({ manifest, tarball }: Packed): Promise<boolean> {
   return messages.every((message) => message.type === 'suggestion')
 }
 
+function keep(packed: readonly Packed[], folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  for (const { tarball } of packed) copyFileSync(tarball, join(folder, basename(tarball)))
+  console.log(`now, in a project of yours: npm install ${join(folder, '*.tgz')}`)
+}
+
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { out: { type: 'string' }, check: { type: 'boolean', default: false } } })
   const folders = packageFolders()
   const target = mkdtempSync(join(tmpdir(), 'shardswap-build-'))
   try {
@@ -60,7 +69,8 @@ async function main(): Promise<void> {
     const verdicts = await Promise.all(packed.map(lint))
     console.log(`packed ${packed.map(({ manifest }) => manifest.name).join(', ')}`)
     if (verdicts.includes(false)) throw new Error('publint found something to mend')
-    if (process.argv.includes('--check')) checkTarballs(packed, root)
+    if (values.check) checkTarballs(packed, root)
+    if (values.out !== undefined) keep(packed, resolve(values.out))
   } finally {
     rmSync(target, { recursive: true, force: true })
   }
