@@ -75,10 +75,11 @@ describe('the DHT of a private network', () => {
 
   test('a peer that knows no other says that nobody could be told', async () => {
     const [alone] = await privateNetwork(1)
+    if (alone === undefined) throw new Error('there is one')
     const signal = AbortSignal.timeout(300)
-    await expect(alone?.routing.provide(rawBlock(1).cid, { signal })).rejects.toThrow(/abort|time/i)
+    await expect(alone.routing.provide(rawBlock(1).cid, { signal })).rejects.toThrow(/abort|time/i)
     // Who gives no time waits for the first peer for a while, and not for ever.
-    const { dht } = alone?.libp2p.services as unknown as { dht: ConstructorParameters<typeof DhtRouter>[0] }
+    const { dht } = alone.libp2p.services as unknown as { dht: ConstructorParameters<typeof DhtRouter>[0] }
     const router = new DhtRouter(dht, 50)
     const end = { signal: new AbortController().signal }
     const failure = { code: 'ERR_ROUTER', message: expect.stringContaining('found no peer to ask') as string }
