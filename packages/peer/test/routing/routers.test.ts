@@ -40,6 +40,20 @@ function naming(name: string, ids: readonly PeerId[]): Router {
   }
 }
 
+/** Nearly as many as a search names. What a router names need only look like an id. */
+function many(from: number): PeerId[] {
+  return Array.from({ length: providersNamedMax - 1 }, (_, at) => ({ toString: () => `peer ${from + at}` }) as PeerId)
+}
+
+function failing(why: string): Router {
+  return {
+    name: why,
+    provide: async () => {
+      throw new Error(why)
+    }
+  }
+}
+
 const silent = async (): Promise<never> => await new Promise(() => undefined)
 
 describe('routers', () => {
@@ -56,9 +70,6 @@ describe('routers', () => {
   })
 
   test(`a search names ${providersNamedMax} providers at most, over all routers`, async () => {
-    // One key serves: what a router names need only look like an id.
-    const many = (from: number): PeerId[] =>
-      Array.from({ length: providersNamedMax - 1 }, (_, at) => ({ toString: () => `peer ${from + at}` }) as PeerId)
     const routers = new Routers([naming('a', many(0)), naming('b', many(providersNamedMax))], log)
     expect(await collect(routers.findProviders(cid))).toHaveLength(providersNamedMax)
   })
@@ -73,12 +84,6 @@ describe('routers', () => {
   test('one router that takes an announcement is enough; where none does, the first says why', async () => {
     const told: string[] = []
     const taking: Router = { name: 'taking', provide: async (given: CID) => void told.push(given.toString()) }
-    const failing = (why: string): Router => ({
-      name: why,
-      provide: async () => {
-        throw new Error(why)
-      }
-    })
     await new Routers([failing('first'), taking], log).provide(cid)
     expect(told).toEqual([cid.toString()])
     await expect(new Routers([failing('first'), failing('second')], log).provide(cid)).rejects.toThrow('first')
