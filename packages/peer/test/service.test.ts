@@ -3,6 +3,7 @@ import { yamux } from '@chainsafe/libp2p-yamux'
 import { identify } from '@libp2p/identify'
 import type { ContentRouting, Libp2p } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
+import { protocolIds } from '@shardswap/protocol'
 import { createLibp2p } from 'libp2p'
 import { afterEach, expect, test } from 'vitest'
 import { type ExchangeInit, shardswap, type ShardswapService } from '../src/index.ts'
@@ -113,4 +114,18 @@ test('mistakes show at once: impossible limits, no identify, a use before the st
   await expect(createLibp2p({ services: { identify: identify(), exchange: shardswap(), another: shardswap() } })).rejects.toMatchObject({
     name: 'DuplicateProtocolHandlerError'
   })
+})
+
+test('a start that is refused, for somebody else has one of the protocols, leaves no handler behind', async () => {
+  for (const protocol of protocolIds) {
+    const made = await createLibp2p<Services>({ start: false, services: { identify: identify(), exchange: shardswap() } })
+    nodes.push(made)
+    const before = made.getProtocols()
+    await made.handle(protocol, () => {})
+    await expect(made.start()).rejects.toMatchObject({ name: 'DuplicateProtocolHandlerError' })
+    await made.unhandle(protocol)
+    expect(made.getProtocols()).toEqual(before)
+    await made.start()
+    expect(made.getProtocols()).toEqual(expect.arrayContaining([...protocolIds]))
+  }
 })

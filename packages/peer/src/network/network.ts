@@ -57,7 +57,8 @@ export class Network {
   #sweep: NodeJS.Timeout | undefined
   #started = false
   /** The node's handlers are ours: where they are another peer's, they stay. */
-  #handles = false
+  /** Protocols whose handler is ours. */
+  readonly #handled: string[] = []
 
   constructor(libp2p: Host, limits: PeerLimits, events: NetworkEvents, log: Logger, nowMs: () => number) {
     this.#libp2p = libp2p
@@ -81,8 +82,11 @@ export class Network {
     this.#sweep = setInterval(() => this.#look(), everyMs)
     this.#sweep.unref()
     const streams = this.#limits.inboundStreamsMax
-    await this.#libp2p.handle([...protocolIds], this.#onStream, { maxInboundStreams: streams, maxOutboundStreams: streams })
-    this.#handles = true
+    // One by one: where somebody else has one of them, those that were taken before must be given back.
+    for (const protocol of protocolIds) {
+      await this.#libp2p.handle(protocol, this.#onStream, { maxInboundStreams: streams, maxOutboundStreams: streams })
+      this.#handled.push(protocol)
+    }
     for (const connection of this.#libp2p.getConnections()) await this.#meetAgain(connection)
   }
 
@@ -96,7 +100,7 @@ export class Network {
     this.#libp2p.removeEventListener('peer:update', this.#onUpdate)
     this.#libp2p.removeEventListener('connection:close', this.#onConnectionClose)
     for (const peer of this.#peers.values()) this.#part(peer)
-    if (this.#handles) await this.#libp2p.unhandle([...protocolIds])
+    await this.#libp2p.unhandle(this.#handled.splice(0))
   }
 
   /** Resolves once the peer at the other end is known, has gone, or does not tell within its time. */
