@@ -74,6 +74,8 @@ describe('a block that Helia asks for', () => {
       name: 'LoadBlockFailedError',
       errors: [{ name: 'NotFoundError', code: 'ERR_NOT_FOUND' }]
     })
+    // Once more, so that the patient node has waited for longer than one limit.
+    await expect(get(helia, cid)).rejects.toMatchObject({ name: 'LoadBlockFailedError' })
     await peer.put(cid, bytes)
     expect(await waiting).toEqual(bytes)
   })
