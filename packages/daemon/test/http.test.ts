@@ -118,6 +118,10 @@ test('an error before the first byte has a status, one after it stands in the tr
   expect(late.status).toBe(200)
   expect(late.trailers['x-stream-error']).toContain('not found')
   expect(late.trailers['x-stream-error-code']).toBe('ERR_NOT_FOUND')
+  // Nobody guesses a page out of the bytes; and a header takes no letters but those of ASCII.
+  expect(late.headers['x-content-type-options']).toBe('nosniff')
+  const foreign = await send(daemon, `ls/?stream=true&arg=${Hash}&arg=${Hash}/${encodeURIComponent('ä')}`)
+  expect([foreign.status, foreign.trailers['x-stream-error']]).toEqual([200, expect.stringContaining(`${Hash}/?`)])
 })
 
 test("arguments come in the body too, where Kubo's command sends those of its standard input", async () => {
@@ -157,6 +161,25 @@ test('an upload that is cut off is refused, and stores no file', async () => {
   const cut = await send(daemon, 'add', headers, 'POST', body.subarray(0, 60_000))
   expect(cut.status).toBe(500)
   expect(JSON.parse(cut.body)).toMatchObject({ ErrorCode: 'ERR_MALFORMED' })
+})
+
+test('an upload whose client goes in the middle of it ends', async () => {
+  const daemon = await newDaemon()
+  const open = async (): Promise<string | undefined> => {
+    const page = await (await fetch(urlOf(daemon).replace('/api/v0', '/debug/metrics/prometheus'))).text()
+    return /^shardswap_rpc_calls_open (\d+)$/m.exec(page)?.[1]
+  }
+  const { headers, body } = form(Buffer.from(someBytes(1_000_000)))
+  const asked = request(`${urlOf(daemon)}/add`, {
+    method: 'POST',
+    headers: { ...headers, 'Content-Length': body.byteLength },
+    agent: false
+  })
+  asked.on('error', () => {})
+  asked.write(body.subarray(0, 500_000))
+  await expect.poll(open).toBe('1')
+  asked.destroy()
+  await expect.poll(open).toBe('0')
 })
 
 test('timeout ends a call with TimeoutError, and its wants with it', async () => {

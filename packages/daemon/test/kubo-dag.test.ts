@@ -214,7 +214,8 @@ test('commands are listed; what Kubo has and this node has not is 404 with a mes
   for (const [call, words] of [
     ['frob', 'no call at /api/v0/frob'],
     ['dag', '"dag" alone is no call: there are dag/'],
-    ['pubsub/ls', '"pubsub/ls" is a command of Kubo']
+    ['pubsub/ls', '"pubsub/ls" is a command of Kubo'],
+    ['files', '"files" is a command of Kubo that this node does not have: there is no mutable']
   ] as const) {
     const response = await fetch(`${urlOf(daemon)}/${call}`, { method: 'POST' })
     expect(response.status).toBe(404)

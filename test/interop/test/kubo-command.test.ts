@@ -75,6 +75,8 @@ const same = [
   `pin add ${dir}`,
   `pin add --name=name ${dir}/sub`,
   'pin ls --names --type=direct',
+  `pin ls --type=indirect ${dir}/sub`,
+  `pin ls ${dir}/a.txt`,
   'bitswap wantlist',
   `bitswap ledger ${nobody}`,
   `swarm disconnect /p2p/${nobody}`

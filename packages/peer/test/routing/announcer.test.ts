@@ -10,7 +10,8 @@ import {
   announceRetryMs,
   announceRoundEveryMs,
   announcesAtOnceMax,
-  announcesWaitingMax
+  announcesWaitingMax,
+  timerMsMax
 } from '../../src/routing/limits.ts'
 import { rawBlocks } from '../support.ts'
 
@@ -110,6 +111,43 @@ describe('announcing in the background', () => {
     await vi.advanceTimersByTimeAsync(2000)
     expect(scene.told).toHaveLength(30)
     expect(new Set(scene.told.map(({ cid }) => cid)).size).toBe(30)
+    await announcer.stop()
+  })
+
+  test('what was announced a short while ago is not again, whoever asks for it; what could not be is tried again soon', async () => {
+    const scene = new Scene()
+    scene.kept = cids.slice(1)
+    const announcer = scene.start()
+    await vi.advanceTimersByTimeAsync(10_000)
+    announcer.announce(cids[1] as CID)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(scene.told).toHaveLength(29)
+    scene.tell = async () => await Promise.reject(new Error('nobody is there'))
+    scene.kept = cids
+    announcer.announce(cids[0] as CID)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect([announcer.failed, scene.told.length]).toEqual([1, 29])
+    scene.tell = async () => await Promise.resolve()
+    await vi.advanceTimersByTimeAsync(announceRetryMs)
+    expect(scene.told.at(-1)?.cid).toBe(cids[0]?.toString())
+    expect(scene.told).toHaveLength(30)
+    await announcer.stop()
+  })
+
+  test('while routers fail nothing is forgotten, and a clock that is set forward is noticed', async () => {
+    const scene = new Scene()
+    const announcer = scene.start()
+    await vi.advanceTimersByTimeAsync(10_000)
+    scene.tell = async () => await Promise.reject(new Error('nobody is there'))
+    await vi.advanceTimersByTimeAsync(23 * hourMs)
+    expect(announcer.failed).toBeGreaterThan(30)
+    expect([scene.untold, scene.told.length]).toEqual([[], 30])
+    scene.tell = async () => await Promise.resolve()
+    await vi.advanceTimersByTimeAsync(hourMs)
+    expect(scene.told).toHaveLength(60)
+    vi.setSystemTime(Date.now() + 22 * hourMs)
+    await vi.advanceTimersByTimeAsync(timerMsMax)
+    expect(scene.told).toHaveLength(90)
     await announcer.stop()
   })
 
