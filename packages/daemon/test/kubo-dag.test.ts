@@ -245,7 +245,7 @@ test('pins, their names, the collection of garbage, the config and the sums', as
   await expect(client.pin.rm(kept.cid)).rejects.toThrow(/not pinned/)
   expect(await client.config.get('serve.cap')).toBe(1024)
   expect(await client.config.getAll()).toMatchObject({ serve: { cap: 1024 } })
-  expect(await client.repo.version()).toBe('1')
+  expect(await client.repo.version()).toBe(String((await daemon.node.version()).repoVersion))
   expect((await client.stats.repo()).numObjects).toBeGreaterThan(0n)
   const [bandwidth] = await collect(client.stats.bw())
   expect(bandwidth).toMatchObject({ totalIn: expect.any(BigInt) as bigint, rateOut: expect.any(Number) as number })
