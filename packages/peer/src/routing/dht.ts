@@ -63,8 +63,8 @@ export class DhtRouter implements Router {
     const timer = setTimeout(() => alone.abort(), this.#firstPeerMs)
     try {
       for await (const event of question(AbortSignal.any([signal, alone.signal]))) {
-        // Providers that are known here are told before anybody is asked.
-        if (event.name !== 'PROVIDER') clearTimeout(timer)
+        // What it knows itself, it tells before it asks anybody.
+        if (event.name === 'DIAL_PEER' || event.name === 'SEND_QUERY') clearTimeout(timer)
         yield event
       }
     } catch (error) {
