@@ -1,4 +1,4 @@
-import { version } from '@shardswap/daemon'
+import { missingWord, version } from '@shardswap/daemon'
 import { Command } from 'commander'
 import { registerAdd } from './commands/add.ts'
 import { registerAdmission } from './commands/admission.ts'
@@ -33,12 +33,21 @@ Exit codes: ${exitCodes.ok} done, ${exitCodes.failed} failed, ${exitCodes.usage}
 ${exitCodes.timedOut} timed out, ${exitCodes.noPeers} no peers, ${exitCodes.notVerified} does not verify, \
 ${exitCodes.interrupted} interrupted (Ctrl-C).`
 
+/** What Commander says of a mistake; of Kubo's commands that are not here, as the API says it. */
+function mistakeText(text: string, program: Command): string {
+  const word = /^error: unknown command '([^']*)'/.exec(text)?.[1]
+  if (word === undefined || program.commands.some((command) => command.name() === word)) return text
+  const said = missingWord(word)
+  return said === undefined ? text : `error: ${said}\n`
+}
+
 /** The whole command line. */
 export function createProgram(shell: Shell): Command {
-  const program = new Command('shardswap')
+  const program: Command = new Command('shardswap')
     .description('Swap content-addressed blocks with IPFS peers over Bitswap')
     .version(`shardswap version ${version}`, '--version', 'print the version')
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(mistakeText(text, program)) })
     .showHelpAfterError('Add --help for the options and examples.')
     .configureHelp({ showGlobalOptions: true })
     .helpCommand('help [command]', 'Show the help of a command')

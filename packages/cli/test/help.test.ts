@@ -113,6 +113,15 @@ test.each(wrong)('wrong usage ends with 2 and a line that says what is wrong: %s
   expect(stderr.length).toBeGreaterThan(10)
 })
 
+test('a command of Kubo that there is not is said to be one, with what to use in its place', async () => {
+  const { code, stderr } = await run(['object', 'get', 'x'])
+  expect([code, stderr.split('\n')[0]]).toEqual([
+    2,
+    'error: "object" is a command of Kubo that this node does not have: use dag get, dag put and block get'
+  ])
+  expect((await run(['repo', 'ping'])).stderr).toContain("unknown command 'ping'")
+})
+
 test('help that is asked for ends with 0, in each way to ask', async () => {
   for (const [args, words] of [
     [['help'], 'Usage: shardswap [options]'],

@@ -35,14 +35,19 @@ export function commandHandlers(served: () => readonly string[]): Handlers {
   }
 }
 
-/** What to use in place of some of Kubo's calls. */
+/** What to use in place of some of Kubo's calls and commands. */
 const instead: readonly (readonly [prefix: string, words: string])[] = [
+  ['cid', 'a client can do that alone'],
+  ['commands', 'the help lists those that there are'],
   ['dht', 'use routing/findprovs and its like'],
   ['files', 'there is no mutable file system: use add, and keep the CID'],
   ['key', 'a node has one identity, the file "identity.key" of its repo'],
+  ['log', 'the environment variable DEBUG, as in "DEBUG=shardswap*", shows the log'],
   ['name', 'IPNS is not served'],
   ['object', 'use dag/get, dag/put and block/get'],
-  ['pubsub', 'it is no part of exchanging blocks']
+  ['provide', 'use routing/provide'],
+  ['pubsub', 'it is no part of exchanging blocks'],
+  ['resolve', 'use dag/resolve']
 ]
 
 /** Why there is nothing at a path; `name` is what stands behind `/api/v0/`, where that is how it begins. */
@@ -50,6 +55,16 @@ export function missingText(path: string, name: string | undefined, served: read
   if (name === undefined || !kuboCommands.has(name)) return `no call at ${path}: this node serves ${served.join(', ')}`
   const below = served.filter((each) => each.startsWith(`${name}/`))
   if (below.length > 0) return `"${name}" alone is no call: there are ${below.join(', ')}`
+  return `${missingCommand(name)}. "commands" lists those that it has`
+}
+
+function missingCommand(name: string): string {
   const hint = instead.find(([prefix]) => name === prefix || name.startsWith(`${prefix}/`))?.[1]
-  return `"${name}" is a command of Kubo that this node does not have${hint === undefined ? '' : `: ${hint}`}. "commands" lists those that it has`
+  return `"${name}" is a command of Kubo that this node does not have${hint === undefined ? '' : `: ${hint}`}`
+}
+
+/** What is said on a command line of a first word that is Kubo's and not ours; undefined for all other words. */
+export function missingWord(word: string): string | undefined {
+  // A call is a path, a command is words.
+  return kuboCommands.has(word) ? missingCommand(word).replace(/\b([a-z]+)\/([a-z]+)\b/g, '$1 $2') : undefined
 }
