@@ -14,6 +14,8 @@ export interface RepoFiles {
   /** The layout's number; written last, so a folder without it is no repo. */
   readonly version: string
   readonly config: string
+  /** Who is changing the config, while somebody does. */
+  readonly configLock: string
   /** The private key as libp2p's protobuf. */
   readonly identity: string
   /** Who has the repo open, for the error of others; LevelDB's own lock is what decides. */
@@ -29,6 +31,7 @@ export function repoFiles(path: string): RepoFiles {
   return {
     version: join(path, 'version'),
     config: join(path, 'config'),
+    configLock: join(path, 'config.lock'),
     identity: join(path, 'identity.key'),
     lock: join(path, 'repo.lock'),
     api: join(path, 'api'),
@@ -41,6 +44,16 @@ export function repoFiles(path: string): RepoFiles {
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Whether a process of this id runs now. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return errorCode(error) === 'EPERM'
+  }
 }
 
 /** A file's bytes, or undefined where it does not exist. */

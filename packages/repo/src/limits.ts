@@ -22,6 +22,9 @@ export const levelFilesMax = 128
 /** How long a process that finds the repo locked waits to learn the holder's pid. */
 export const holderWaitMs = 2_000
 
+/** How long a change of the config waits for another one to end. */
+export const configWaitMs = 5_000
+
 /** Files of blocks that are open at once. */
 export const openFilesMax = 64
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '@shardswap/interface'
 import { ClassicLevel, type OpenOptions } from 'classic-level'
 import { RepoCorruptError, RepoLockedError } from './errors.ts'
-import { errorCode, readOptional, writeAtomic } from './files.ts'
+import { errorCode, isRunning, readOptional, writeAtomic } from './files.ts'
 import { holderWaitMs, levelCacheBytes, levelFilesMax } from './limits.ts'
 
 /**
@@ -18,16 +18,6 @@ const levelOptions: OpenOptions = { compression: false, cacheSize: levelCacheByt
 /** Whether LevelDB refused because its folder is locked. */
 function isLocked(error: unknown): boolean {
   return errorCode(error) === 'LEVEL_LOCKED' || (error instanceof Error && errorCode(error.cause) === 'LEVEL_LOCKED')
-}
-
-/** Whether a process of this id runs now. */
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return errorCode(error) === 'EPERM'
-  }
 }
 
 async function readHolder(lockFile: string): Promise<number | undefined> {

@@ -44,6 +44,7 @@ test.each([
   ['api.auth', 'sixteen letters, but spaces', /api\.auth must be a token/],
   ['api.origins', ['http://localhost:3000/'], /api\.origins\[0\] must be an origin/],
   ['routing.bootstrap', ['/ip4/192.0.2.1/tcp/4001'], /routing\.bootstrap\[0\] must be the multiaddr of a peer/],
+  ['routing.bootstrap', ['/ip4/192.0.2.1/tcp/4001/p2p/x'], /routing\.bootstrap\[0\] must be the multiaddr of a peer/],
   ['routing.peering', [7], /routing\.peering\[0\] must be the multiaddr of a peer.*not 7/],
   ['routing.delegated', ['ftp://example.com'], /routing\.delegated\[0\] must be a URL/],
   ['routing.provideEveryMs', 2 ** 31, /routing\.provideEveryMs must be a whole number of milliseconds from 60000 to 2147483647/],
@@ -110,4 +111,15 @@ function row(key: (typeof configKeys)[number]): string {
 test('docs/config.md has a row for each key, and none beside', async () => {
   const text = await readFile(join(import.meta.dirname, '../../../docs/config.md'), 'utf8')
   expect(text.split('\n').filter((line) => /^\| `[a-z]+\./.test(line))).toEqual(configKeys.map(row))
+})
+
+test('changes that several processes make at once are all there, and one that was killed holds nobody up', async () => {
+  const lock = join(folder, 'config.lock')
+  // More than a pid can be, so that no process has it.
+  await writeFile(lock, '99999999\n')
+  const changes = { 'serve.cap': 64, 'serve.freeScore': 3, 'repo.maxBytes': 1e9, 'routing.mdns': true, 'reliability.backups': false }
+  // Each has a turn of its own, as each process would.
+  await Promise.all(Object.entries(changes).map(async ([key, value]) => await configFile(folder).set(key, value)))
+  for (const [key, value] of Object.entries(changes)) expect([key, await configFile(folder).get(key)]).toEqual([key, value])
+  expect(await readdir(folder)).not.toContain('config.lock')
 })

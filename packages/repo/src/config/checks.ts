@@ -26,10 +26,10 @@ export function text(words: string, pattern: RegExp): Check<string> {
 
 export const multiaddrText = text('a multiaddr such as /ip4/127.0.0.1/tcp/4001', /^\/[a-z0-9]+\/\S+$/)
 
-/** The multiaddr of a peer, with its id at the end. */
+/** The multiaddr of a peer, with its id at the end: in base58, or as a CID in base32 or base36. */
 export const peerMultiaddr = text(
   'the multiaddr of a peer, such as /ip4/192.0.2.1/tcp/4001/p2p/12D3…',
-  /^\/[a-z0-9]+\/\S+\/p2p\/[A-Za-z0-9]+$/
+  /^\/[a-z0-9]+\/\S+\/p2p\/(?:(?:1|Qm)[1-9A-HJ-NP-Za-km-z]{40,}|[bk][a-z0-9]{40,})$/
 )
 
 export const httpUrl = scalar('a URL such as https://example.com', true, (value, key): string => {

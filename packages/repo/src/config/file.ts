@@ -1,6 +1,7 @@
 /** The config as commands show and change it. */
 import { ConfigError } from '../errors.ts'
 import { readOptional, repoFiles, writeAtomic } from '../files.ts'
+import { alone } from './alone.ts'
 import { type ConfigJson, configOf, configSections, configText, jsonOf, nested, valueIn, withValue } from './parse.ts'
 import { type ConfigKey, configKeyNamed, configKeys, configTable, type KeySpec } from './table.ts'
 
@@ -12,6 +13,8 @@ export interface ConfigText {
   read(): Promise<string | undefined>
   /** Puts a text in place of the one that is there, in one step. */
   write(text: string): Promise<void>
+  /** Runs a change, which reads and writes, while nobody else makes one; left out where this process alone can. */
+  alone?<T>(change: () => Promise<T>): Promise<T>
 }
 
 /** Keys that are kept from `show`, as a screen or a report of a fault is no place for them. */
@@ -89,11 +92,12 @@ export class ConfigFile {
   }
 
   async #change(change: (json: ConfigJson) => ConfigJson): Promise<void> {
-    const run = async (): Promise<void> => {
+    const make = async (): Promise<void> => {
       const next = change(await this.#read())
       configOf(next)
       await this.#text.write(configText(next))
     }
+    const run = async (): Promise<void> => await (this.#text.alone?.(make) ?? make())
     const turn = this.#last.then(run, run)
     this.#last = turn.catch(() => undefined)
     await turn
@@ -110,11 +114,12 @@ export class ConfigFile {
 
 /** The config of the repo at `path`, which need not be open: its file is written in one go. */
 export function configFile(path: string): ConfigFile {
-  const { config } = repoFiles(path)
+  const { config, configLock } = repoFiles(path)
   return new ConfigFile({
     path: config,
     read: async () => (await readOptional(config))?.toString('utf8'),
-    write: async (text) => await writeAtomic(config, text)
+    write: async (text) => await writeAtomic(config, text),
+    alone: async (change) => await alone(configLock, change)
   })
 }
 
