@@ -66,3 +66,25 @@ test('clients that go in the middle of a call leave no want', async () => {
   await vi.waitUntil(() => peer.stat().wantlist.length === 0, 10_000)
   expect(peer.wantlist()).toEqual([])
 })
+
+test('modes and times that no file can have are refused, and those at the edge are kept', async () => {
+  const daemon = await newDaemon()
+  const headers = { 'Content-Type': 'multipart/form-data; boundary=b' }
+  const add = async (field: string): Promise<number> => {
+    const body = `--b\r\nContent-Disposition: form-data; name="file?${field}"; filename="x"\r\n\r\nhi\r\n--b--\r\n`
+    return (await fetch(`${urlOf(daemon)}/add?preserve-mode=true&preserve-mtime=true`, { method: 'POST', headers, body })).status
+  }
+  const nines = '9'.repeat(500)
+  for (const field of [
+    `mode=${'7'.repeat(28)}`,
+    `mtime=${nines}`,
+    `mtime=-${nines}`,
+    'mtime=9223372036854775807',
+    'mtime=1&mtime-nsecs=1000000000'
+  ]) {
+    expect([field, await add(field)]).toEqual([field, 400])
+  }
+  for (const field of ['mode=37777777777', `mtime=${Number.MAX_SAFE_INTEGER}`, 'mtime=-1&mtime-nsecs=999999999']) {
+    expect([field, await add(field)]).toEqual([field, 200])
+  }
+})

@@ -73,12 +73,22 @@ function wantedMetadata({ field }: UploadPart, query: Query): Metadata {
   }
 }
 
+/** Octal digits of at most 32 bits, which is what UnixFS has for it. */
+function isMode(text: string): boolean {
+  return /^[0-7]+$/.test(text) && Number.parseInt(text, 8) <= 0xffffffff
+}
+
+/** Seconds that are whole numbers here: hundreds of millions of years. */
+function isTime(text: string): boolean {
+  return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text))
+}
+
 function metadata(field: string): Metadata {
   const params = new URLSearchParams(field.split('?')[1] ?? '')
   const mode = params.get('mode')
   const secs = params.get('mtime')
   const nsecs = params.get('mtime-nsecs')
-  if ((mode !== null && !/^[0-7]+$/.test(mode)) || (secs !== null && !/^-?\d+$/.test(secs)) || (nsecs !== null && !/^\d+$/.test(nsecs))) {
+  if ((mode !== null && !isMode(mode)) || (secs !== null && !isTime(secs)) || (nsecs !== null && !/^\d{1,9}$/.test(nsecs))) {
     throw new InvalidParametersError(`the field "${field}" has a mode or a time that cannot be read`)
   }
   return {
