@@ -2,6 +2,7 @@
  * The API reference: what the packages export, as their docstrings tell it.
  * typedoc reads the sources with a TypeScript of its own, since version 7 has no compiler API.
  */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Application, type DeclarationReflection, Logger, LogLevel, type ProjectReflection, type Reflection, ReflectionKind } from 'typedoc'
 
@@ -54,8 +55,19 @@ export async function readReference({ files, tsconfig }: Entries = packages): Pr
   application.logger = complaints
   const project = await application.convert()
   if (project === undefined) throw new Error(['the sources could not be read:', ...complaints.messages].join('\n'))
+  nameAsImported(project)
   application.validate(project)
   return { application, project, complaints: complaints.messages }
+}
+
+/** Names each package as it is imported: typedoc names it by the folder of its sources. */
+function nameAsImported(project: ProjectReflection): void {
+  for (const module of project.getChildrenByKind(ReflectionKind.Module)) {
+    const folder = /^([^/]+)\/src$/.exec(module.name)?.[1]
+    if (folder === undefined) continue
+    const manifest = JSON.parse(readFileSync(join(workspace, 'packages', folder, 'package.json'), 'utf8')) as { readonly name: string }
+    module.name = manifest.name
+  }
 }
 
 /** Writes the reference as HTML; the page to begin with is `index.html` in `folder`. */
