@@ -3,7 +3,7 @@ import { type BlockKey, blockKey, type CID } from '@shardswap/interface'
 import type { Logger } from '@libp2p/interface'
 import type { AnnouncePlan } from './announce-plan.ts'
 import type { Announced } from './announced.ts'
-import { announcesAtOnceMax, announcesWaitingMax, announceTimeoutMs, timerMsMax } from './limits.ts'
+import { announcesAtOnceMax, announcesWaitingMax, announceTimeoutMs, clockLookEveryMs } from './limits.ts'
 import { orAborted } from './together.ts'
 import { Turns } from './turns.ts'
 import type { ProvideInit } from './types.ts'
@@ -86,7 +86,7 @@ export class Announcer {
         if (plan.waitMs(nowMs()) > 0) this.#schedule()
         else this.#round = this.#runRound()
       },
-      Math.min(waitMs, timerMsMax)
+      Math.min(waitMs, clockLookEveryMs)
     )
     this.#timer.unref()
   }

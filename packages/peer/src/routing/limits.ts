@@ -59,4 +59,4 @@ export const announcesAtOnceMax = 8
 export const announceTimeoutMs = 120_000
 
 /** The longest wait of one timer: after that the clock is looked at again. */
-export const timerMsMax = 600_000
+export const clockLookEveryMs = 600_000

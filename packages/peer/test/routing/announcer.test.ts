@@ -11,7 +11,7 @@ import {
   announceRoundEveryMs,
   announcesAtOnceMax,
   announcesWaitingMax,
-  timerMsMax
+  clockLookEveryMs
 } from '../../src/routing/limits.ts'
 import { rawBlocks } from '../support.ts'
 
@@ -146,7 +146,7 @@ describe('announcing in the background', () => {
     await vi.advanceTimersByTimeAsync(hourMs)
     expect(scene.told).toHaveLength(60)
     vi.setSystemTime(Date.now() + 22 * hourMs)
-    await vi.advanceTimersByTimeAsync(timerMsMax)
+    await vi.advanceTimersByTimeAsync(clockLookEveryMs)
     expect(scene.told).toHaveLength(90)
     await announcer.stop()
   })
