@@ -1,21 +1,10 @@
-import { identityBytesMax, isIdentity } from '@shardswap/hashes'
-import {
-  AbortError,
-  type BlockSource,
-  type CID,
-  type GetBlockOptions,
-  InvalidCidError,
-  ShardswapError,
-  TimeoutError
-} from '@shardswap/interface'
+import { isIdentity, isVerifiable, unverifiable } from '@shardswap/hashes'
+import { AbortError, type BlockSource, type CID, type GetBlockOptions, ShardswapError, TimeoutError } from '@shardswap/interface'
 
 /** The bytes that an identity CID carries. Errors: InvalidCidError where it carries more than Kubo takes. */
 export function identityBytes(cid: CID): Uint8Array {
-  const { digest, size } = cid.multihash
-  if (size > identityBytesMax) {
-    throw new InvalidCidError(`identity CID of ${size} bytes is over the bound of ${identityBytesMax} (identityBytesMax)`)
-  }
-  return digest
+  if (!isVerifiable(cid)) throw unverifiable(cid)
+  return cid.multihash.digest
 }
 
 /**

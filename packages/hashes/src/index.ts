@@ -4,7 +4,7 @@
  * Every digest of a block is computed through this package.
  */
 import { hash as nativeHash } from 'node:crypto'
-import { HashMismatchError, UnknownHashError, type BlockKey, blockKeyOfMultihash, type CID } from '@shardswap/interface'
+import { HashMismatchError, InvalidCidError, UnknownHashError, type BlockKey, blockKeyOfMultihash, type CID } from '@shardswap/interface'
 import { blake2b } from '@noble/hashes/blake2.js'
 import { blake3 } from '@noble/hashes/blake3.js'
 import { keccak_256, keccak_512 } from '@noble/hashes/sha3.js'
@@ -130,6 +130,16 @@ export function isVerifiable(cid: CID): boolean {
   if (code === identityCode) return size <= identityBytesMax
   const fn = byCode.get(code)
   return fn !== undefined && size >= digestBytesMin && size <= fn.digestBytesMax
+}
+
+/** Why no block can be proven to be the one that this CID names, which is not verifiable: UnknownHashError or InvalidCidError. */
+export function unverifiable(cid: CID): UnknownHashError | InvalidCidError {
+  const { code, size } = cid.multihash
+  if (code === identityCode) {
+    return new InvalidCidError(`an identity CID of ${size} bytes is over the bound of ${identityBytesMax} (identityBytesMax)`)
+  }
+  if (!byCode.has(code)) return new UnknownHashError(code)
+  return new InvalidCidError(`a digest of ${size} bytes proves nothing: ${cid.toString().slice(0, 200)}`)
 }
 
 const emptyDigests = new Map<string, Uint8Array | undefined>()

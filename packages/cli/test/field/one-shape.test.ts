@@ -5,6 +5,7 @@ import { importCar } from '@shardswap/content'
 import type { Daemon } from '@shardswap/daemon'
 import { createPeer, type Peer } from '@shardswap/peer'
 import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { exitCodes } from '../../src/errors.ts'
 import { fixtures, run } from '../command.ts'
@@ -98,6 +99,17 @@ describe('[F70] the same failure in every way', () => {
     // An interrupted command has nothing to say: whoever interrupted it knows.
     expect(await ends).toEqual([told, told, told, { name: 'none', code: 'none', exit: 130 }])
     await expect.poll(() => [peer.wantlist(), served.wantlist()]).toEqual([[], []])
+  })
+
+  test('a CID that no bytes can be proven by, whether peers could be asked or not', async () => {
+    const { daemon, peer } = await ways('alone')
+    const remote = await remoteNode(daemon)
+    const told = { name: 'InvalidCidError', code: 'ERR_INVALID_CID' }
+    for (const digest of [Digest.create(0x12, new Uint8Array(10)), Digest.create(0, new Uint8Array(1000))]) {
+      const cid = CID.createV1(0x55, digest)
+      const ends = [peer.get(cid), ...[daemon.node, remote].flatMap((node) => [node.blockGet(cid), node.blockGet(cid, { offline: true })])]
+      expect(await Promise.all(ends.map(toldBy))).toEqual(ends.map(() => told))
+    }
   })
 
   test('bytes that are not what their CID says', async () => {

@@ -1,6 +1,6 @@
 /** Where a local node's reads find blocks. */
-import { hashFunction, identityCode, isIdentity, isVerifiable } from '@shardswap/hashes'
-import { type BlockSource, type CID, InvalidCidError, isNotFound, NotFoundError, readBlock, UnknownHashError } from '@shardswap/interface'
+import { isIdentity, isVerifiable, unverifiable } from '@shardswap/hashes'
+import { type BlockSource, isNotFound, NotFoundError, readBlock } from '@shardswap/interface'
 import type { Repo } from '@shardswap/repo'
 
 /** The repo alone: what is not there is NotFoundError at once, with a message that says what would help. */
@@ -17,11 +17,4 @@ export function offlineSource(repo: Repo): BlockSource {
       }
     }
   }
-}
-
-/** No block can prove to be this one, so it need not be looked for. */
-function unverifiable(cid: CID): Error {
-  const { code, size } = cid.multihash
-  if (code !== identityCode && hashFunction(code) === undefined) return new UnknownHashError(code)
-  return new InvalidCidError(`a digest of ${size} bytes under hash 0x${code.toString(16)} proves nothing: ${cid.toString()}`)
 }

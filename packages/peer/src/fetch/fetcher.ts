@@ -10,7 +10,7 @@ import {
   TimeoutError
 } from '@shardswap/interface'
 import type { Command, ExchangeCore, Standing, WantEntry } from '@shardswap/broker'
-import { blockKeyFor, isEmptyBlock, isIdentity, isVerifiable } from '@shardswap/hashes'
+import { blockKeyFor, isEmptyBlock, isIdentity, isVerifiable, unverifiable } from '@shardswap/hashes'
 import { type DecodedMessage, keep, type WireBlock } from '@shardswap/protocol'
 import type { Logger } from '@libp2p/interface'
 import type { ReliabilityCore } from '@shardswap/reliability'
@@ -22,7 +22,7 @@ import { Entry, Waiter } from './entries.ts'
 import { createExchangeCore } from './exchange.ts'
 import { notFound } from './not-found.ts'
 import { type FetchProgress, progressEvent } from './progress.ts'
-import { identityBytes, tooLarge, unverifiable } from './refusals.ts'
+import { tooLarge } from './refusals.ts'
 
 export interface FetcherPorts {
   readonly store: LocalStore
@@ -135,8 +135,8 @@ export class Fetcher {
   get(session: number, cid: CID, options: GetOptions = {}): Promise<Uint8Array> {
     try {
       if (options.signal?.aborted === true) throw abortError(options.signal)
-      if (isIdentity(cid)) return Promise.resolve(identityBytes(cid))
       if (!isVerifiable(cid)) throw unverifiable(cid)
+      if (isIdentity(cid)) return Promise.resolve(cid.multihash.digest)
       if (this.#stopped) throw new StoppedError('the peer was stopped')
       if (!this.#sessions.has(session)) throw new StoppedError('the session was closed')
       assert(!Number.isNaN(options.timeoutMs), 'timeoutMs is a number of milliseconds')

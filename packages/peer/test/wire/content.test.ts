@@ -61,7 +61,7 @@ describe('[F43] identity CIDs', () => {
   it('that are over-long are refused', async () => {
     const peer = await cast.ours({ listen: [] })
     const long = CID.decode(identityCid(0x55, seeded(6, 1024 * 1024)))
-    await expect(peer.get(long)).rejects.toMatchObject({ code: 'ERR_HASH_MISMATCH' })
+    await expect(peer.get(long)).rejects.toMatchObject({ code: 'ERR_INVALID_CID' })
   })
   // Pending: a gateway's answer for these. The command's are in packages/cli.
 })

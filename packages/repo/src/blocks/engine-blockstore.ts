@@ -1,17 +1,15 @@
-import { identityBytesMax, isIdentity, isVerifiable, matches, hashFunction } from '@shardswap/hashes'
+import { identityBytesMax, isIdentity, isVerifiable, matches, unverifiable } from '@shardswap/hashes'
 import {
   type AbortOptions,
   type BlockKey,
   blockKey,
   CID,
   HashMismatchError,
-  InvalidCidError,
   joinBytes,
   messageOf,
   NotFoundError,
   StoppedError,
-  TooLargeError,
-  UnknownHashError
+  TooLargeError
 } from '@shardswap/interface'
 import type { InputPair, Pair } from 'interface-blockstore'
 import { code as rawCode } from 'multiformats/codecs/raw'
@@ -63,7 +61,8 @@ export class EngineBlockstore implements SizedBlockstore {
    * system's own (a full disk).
    */
   async put(cid: CID, bytes: Bytes, options?: AbortOptions): Promise<CID> {
-    refuseUnverifiable(cid)
+    // What could not be checked when it is read again must not be stored.
+    if (!isVerifiable(cid)) throw unverifiable(cid)
     if (isIdentity(cid)) return cid
     const whole = bytes instanceof Uint8Array ? bytes : await collect(bytes)
     if (whole.byteLength > storedBytesMax) throw new TooLargeError(tooLarge(cid, whole.byteLength))
@@ -187,7 +186,7 @@ export class EngineBlockstore implements SizedBlockstore {
 
   async #read(cid: CID, options: AbortOptions | undefined): Promise<Uint8Array> {
     if (isIdentity(cid)) {
-      refuseUnverifiable(cid)
+      if (!isVerifiable(cid)) throw unverifiable(cid)
       return cid.multihash.digest
     }
     const key = cid.multihash.bytes
@@ -264,15 +263,6 @@ function cidOfKey(key: Uint8Array): CID {
 
 function tooLarge(cid: CID, bytes: number): string {
   return `block ${cid.toString()} has ${bytes} bytes or more; the store takes up to ${storedBytesMax}`
-}
-
-/** What could not be checked when it is read again must not be stored. */
-function refuseUnverifiable(cid: CID): void {
-  if (isVerifiable(cid)) return
-  const { code, size } = cid.multihash
-  if (isIdentity(cid)) throw new InvalidCidError(`identity CID of ${size} bytes: up to ${identityBytesMax} are taken`)
-  if (hashFunction(code) === undefined) throw new UnknownHashError(code)
-  throw new InvalidCidError(`CID ${cid.toString()} has a digest of ${size} bytes, a length that proves nothing`)
 }
 
 async function collect(source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<Uint8Array> {
