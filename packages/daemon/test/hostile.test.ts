@@ -88,3 +88,18 @@ test('modes and times that no file can have are refused, and those at the edge a
     expect([field, await add(field)]).toEqual([field, 200])
   }
 })
+
+test('an upload that has no files, or a part that is none, is refused, not passed over', async () => {
+  const daemon = await newDaemon()
+  const send = async (type: string, body: string): Promise<unknown> => {
+    const answer = await fetch(`${urlOf(daemon)}/add`, { method: 'POST', headers: { 'Content-Type': type }, body })
+    return { status: answer.status, body: await answer.json() }
+  }
+  const refused = (message: RegExp): unknown => ({
+    status: 400,
+    body: { Message: expect.stringMatching(message), ErrorCode: 'ERR_INVALID_PARAMETERS' }
+  })
+  expect(await send('application/x-www-form-urlencoded', 'file=hello')).toMatchObject(refused(/without files/) as object)
+  const field = '--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nhello\r\n--b--\r\n'
+  expect(await send('multipart/form-data; boundary=b', field)).toMatchObject(refused(/no file name/) as object)
+})

@@ -33,6 +33,10 @@ export async function* uploadParts(request: IncomingMessage, signal: AbortSignal
     })
   })
   parser.on('error', (error) => inbox.end(malformed(error)))
+  // It would be passed over in silence, and its sender told that all went well.
+  parser.on('fieldsLimit', () => {
+    inbox.end(new InvalidParametersError('a part of the upload has no file name: send it as a file (with curl: -F file=@PATH)'))
+  })
   parser.on('close', () => inbox.end())
   const cutOff = (): void => {
     if (!request.complete) parser.destroy(new Error('it was cut off'))
@@ -94,6 +98,9 @@ async function* wholeContent(content: Readable): AsyncGenerator<Uint8Array> {
 
 function openParser(request: IncomingMessage): busboy.Busboy {
   try {
+    // The parser would take the other kind of forms too, which have no files.
+    if (/^\s*application\/x-www-form-urlencoded/i.test(request.headers['content-type'] ?? ''))
+      throw new Error('this is a form without files')
     return busboy({ headers: request.headers, preservePath: true, defParamCharset: 'utf8', limits: { fields: 0 } })
   } catch (error) {
     const why = messageOf(error)
