@@ -1,7 +1,5 @@
 import type { PeerLimits } from '@shardswap/peer'
-import { ShardswapError } from '@shardswap/interface'
 import type { Repo } from '@shardswap/repo'
-import { ListenError } from './errors.ts'
 import { LocalNode } from './local/local-node.ts'
 import type { DaemonMetrics } from './metrics/daemon-metrics.ts'
 import { storeMetrics } from './metrics/store-table.ts'
@@ -69,7 +67,7 @@ export async function startDaemon(init: DaemonInit): Promise<Daemon> {
     await stopped
   }
   try {
-    const peer = await listenForPeers(node, listen)
+    const peer = await node.peer()
     const api = await rpc.listen(init.api ?? repo.config.addresses.api)
     await repo.setApiAddress(api)
     return { node, api, addresses: peer.addresses(), shutdownAsked: asked.promise, stop }
@@ -87,34 +85,4 @@ async function stopAll(repo: Repo, rpc: RpcServer, node: LocalNode, metrics: Dae
     await node.close()
     metrics.stop()
   }
-}
-
-async function listenForPeers(node: LocalNode, listen: readonly string[]): ReturnType<LocalNode['peer']> {
-  try {
-    return await node.peer()
-  } catch (error) {
-    // What the config or a key says, and cannot be, says so itself.
-    if (error instanceof ShardswapError) throw error
-    throw new ListenError(`cannot listen for peers on ${listen.join(', ')}: ${reasonText(error)}`, { cause: error })
-  }
-}
-
-/** What the network layer says, from the innermost cause that names it. */
-function reasonText(error: unknown): string {
-  const seen = new Set<unknown>()
-  const all: Error[] = []
-  const visit = (next: unknown): void => {
-    if (!(next instanceof Error) || seen.has(next)) return
-    seen.add(next)
-    all.push(next)
-    visit(next.cause)
-    if (next instanceof AggregateError) next.errors.forEach(visit)
-  }
-  visit(error)
-  const busy =
-    all.find((found) => 'port' in found && 'code' in found && found.code === 'EADDRINUSE') ??
-    all.find((found) => found.message.includes('EADDRINUSE'))
-  if (busy === undefined) return all[0]?.message ?? String(error)
-  const port = 'port' in busy ? String(busy.port) : /EADDRINUSE.*?:(\d+)/.exec(busy.message)?.[1]
-  return port === undefined ? 'a port is in use by another program' : `port ${port} is in use by another program`
 }

@@ -84,6 +84,13 @@ test('the API listens on loopback only, and says which port is taken', async () 
   const taken = daemon.addresses[0]?.replace(/\/p2p\/.*/, '') ?? ''
   const clash = startDaemon({ repo: await memoryRepo(), listen: [taken], api: '/ip4/127.0.0.1/tcp/0' })
   await expect(clash).rejects.toThrow(`port ${taken.split('/').at(-1) ?? ''} is in use`)
+  for (const [address, why] of [
+    ['/ip4/192.0.2.1/tcp/0', 'listen EADDRNOTAVAIL: address not available 192.0.2.1'],
+    ['/ip4/127.0.0.1/udp/0/quic-v1', 'No transport was configured to listen on this address']
+  ] as const) {
+    const nowhere = startDaemon({ repo: await memoryRepo(), listen: [address], api: '/ip4/127.0.0.1/tcp/0' })
+    await expect(nowhere).rejects.toMatchObject({ code: 'ERR_LISTEN', message: `cannot listen for peers on ${address}: ${why}` })
+  }
 })
 
 test('wrong arguments are 400 with the code of the library', async () => {

@@ -79,6 +79,7 @@ import { LocalBitswap } from './bitswap.ts'
 import { LocalDag } from './dag.ts'
 import { LocalSwarm } from './swarm.ts'
 import type { Announcing } from './announcing.ts'
+import { listening } from './listening.ts'
 import { LocalRoutes, routingInit } from './routing.ts'
 import { publicKeyText } from './identity.ts'
 import { lateError } from './late.ts'
@@ -180,7 +181,7 @@ export class LocalNode implements SwapNode {
     const { privateKey, datastore, config } = this.repo
     // Loaded here, for the network's modules take longer to load than most offline commands take to run.
     const { createPeer } = await import('@shardswap/peer')
-    const peer = await createPeer({
+    const init = {
       ...(await routingInit({ repo: this.repo, announcing: this.#announcing, onWarning: this.#onWarning }, this.#isLasting)),
       privateKey,
       blockstore: this.#keeper.store,
@@ -192,7 +193,8 @@ export class LocalNode implements SwapNode {
       share: config.reliability.share,
       backups: config.reliability.backups,
       admission: admissionSettings(config)
-    })
+    }
+    const peer = await listening(this.#listen, async () => await createPeer(init))
     this.#announcing.begin(peer)
     return peer
   }
