@@ -95,11 +95,13 @@ test('an upload that has no files, or a part that is none, is refused, not passe
     const answer = await fetch(`${urlOf(daemon)}/add`, { method: 'POST', headers: { 'Content-Type': type }, body })
     return { status: answer.status, body: await answer.json() }
   }
-  const refused = (message: RegExp): unknown => ({
+  expect(await send('application/x-www-form-urlencoded', 'file=hello')).toMatchObject({
     status: 400,
-    body: { Message: expect.stringMatching(message), ErrorCode: 'ERR_INVALID_PARAMETERS' }
+    body: { Message: expect.stringContaining('without files') as string }
   })
-  expect(await send('application/x-www-form-urlencoded', 'file=hello')).toMatchObject(refused(/without files/) as object)
   const field = '--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nhello\r\n--b--\r\n'
-  expect(await send('multipart/form-data; boundary=b', field)).toMatchObject(refused(/no file name/) as object)
+  expect(await send('multipart/form-data; boundary=b', field)).toMatchObject({
+    status: 400,
+    body: { Message: expect.stringContaining('no file name') as string }
+  })
 })
