@@ -81,5 +81,5 @@ export const pingIntervalMs = 1_000
 /** The longest node that our client takes from `dag get`: each byte of the largest block as six of JSON, and some room. */
 export const nodeTextBytesMax = 32 * 1024 * 1024
 
-/** Arguments that a call has in its body take so many bytes at most: some 70,000 CIDs. */
-export const bodyArgsBytesMax = 4 * 1024 * 1024
+/** Arguments that a call has in its body take so many bytes at most: some 17,000 CIDs. */
+export const bodyArgsBytesMax = 1024 * 1024

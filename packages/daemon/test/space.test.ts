@@ -123,6 +123,28 @@ test('a collection begins at the share beside the writes, in the middle of an ad
   expect(warnings).toEqual([])
 })
 
+test('a write that fails gives its room back', async () => {
+  const { blocks } = await memoryRepo()
+  const put = blocks.put.bind(blocks)
+  const failing: typeof blocks.put = async (cid, bytes, options) => {
+    if (bytes instanceof Uint8Array && bytes.byteLength === 7) throw new Error('the disk says no')
+    return await put(cid, bytes, options)
+  }
+  Object.assign(blocks, { put: failing })
+  const limit = { maxBytes: 100, gcAtShare: 0.9, onWarning: () => undefined }
+  const keeper = new BlockKeeper({ blocks, pins: async function* () {}, random: seededRandom(9), limit })
+  onTestFinished(async () => await keeper.close())
+  for (const [bytes, held] of [
+    [10, 10],
+    [7, 10],
+    [20, 30]
+  ] as const) {
+    const content = someBytes(bytes)
+    await Promise.allSettled([keeper.store.put(await cidOf(content), content)])
+    expect(keeper.bytes).toBe(held)
+  }
+})
+
 async function cidOf(bytes: Uint8Array): Promise<CID> {
   const { multihashOf } = await import('@shardswap/hashes')
   const { CID: Cid } = await import('@shardswap/interface')

@@ -4,9 +4,9 @@
  *
  * A block is safe while one of these holds:
  *  1. a pin leads to it: it was marked from the pins as they were after the collection had begun;
- *  2. a hold that was open when the collection began, or was opened since, has touched it. An add, an import or a pin
- *     takes a hold before its first block, touches every block of what it makes, also one that was here already,
- *     and lets go after its pin is written;
+ *  2. a hold that was open when the collection began has touched it. An add, an import or a pin takes a hold before its
+ *     first block, touches every block of what it makes, also one that was here already, and lets go after its pin is
+ *     written. What a hold that is opened since touches is safe by 3;
  *  3. it was written or touched since the collection began, by whomever;
  *  4. the root of a hold leads to it through blocks that are here: what a reader or a pin is fetching.
  *
@@ -36,8 +36,7 @@ export interface CoreHold {
 interface Collecting {
   readonly marked: KeySet
   readonly touched: KeySet
-  readonly holds: Set<CoreHold>
-  readonly sparesReaders: boolean
+  readonly holds: ReadonlySet<CoreHold>
 }
 
 /** The rules, for one store. */
@@ -70,7 +69,6 @@ export class GarbageCore {
   open(roots: readonly CID[], isReader: boolean): CoreHold {
     const hold: CoreHold = { isReader, roots: [...roots], keys: new KeySet(this.#random) }
     this.#open.add(hold)
-    if (this.#counts(hold)) this.#collecting?.holds.add(hold)
     return hold
   }
 
@@ -107,7 +105,7 @@ export class GarbageCore {
     assert(this.#collecting === undefined, 'one collection at a time')
     this.#begun += 1
     const holds = new Set([...this.#open].filter((hold) => sparesReaders || !hold.isReader))
-    this.#collecting = { marked: new KeySet(this.#random), touched: new KeySet(this.#random), holds, sparesReaders }
+    this.#collecting = { marked: new KeySet(this.#random), touched: new KeySet(this.#random), holds }
     return [...holds].flatMap((hold) => hold.roots)
   }
 
@@ -140,10 +138,6 @@ export class GarbageCore {
   /** Bytes that the marks of the collection under way take. */
   get markBytes(): number {
     return this.#collecting === undefined ? 0 : this.#collecting.marked.bytes + this.#collecting.touched.bytes
-  }
-
-  #counts(hold: CoreHold): boolean {
-    return this.#collecting?.sparesReaders === true || !hold.isReader
   }
 
   #now(): Collecting {

@@ -15,10 +15,12 @@ const ownPrefix = 'shardswap/'
 export async function argsInBody(name: string, request: IncomingMessage, signal: AbortSignal): Promise<readonly string[]> {
   if (uploads.has(name) || name.startsWith(ownPrefix) || !/^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '')) return []
   const args: string[] = []
+  let before = 0
   for await (const content of uploadedFiles(request, signal)) {
     const bytes = await readWhole(content, (length) => {
-      if (length > bodyArgsBytesMax) throw new TooLargeError(`arguments in a body take ${bodyArgsBytesMax} bytes at most`)
+      if (before + length > bodyArgsBytesMax) throw new TooLargeError(`arguments in a body take ${bodyArgsBytesMax} bytes at most`)
     })
+    before += bytes.byteLength
     const lines = new TextDecoder().decode(bytes).split('\n')
     args.push(...lines.map((line) => line.trim()).filter((line) => line !== ''))
   }
