@@ -1,6 +1,6 @@
 /** Pins and collections, of a node in this process, over its RPC, and as Kubo's own client sees them. */
 import type { AddSource } from '@shardswap/content'
-import { type CID, InvalidParametersError } from '@shardswap/interface'
+import { CID, InvalidParametersError } from '@shardswap/interface'
 import { memoryRepo } from '@shardswap/repo'
 import { create } from 'kubo-rpc-client'
 import { expect, onTestFinished, test } from 'vitest'
@@ -118,6 +118,18 @@ for (const [name, open] of [
     expect(await textsOf(node.pins.ls({ type: 'recursive' }))).toContain(pinned.cid.toString())
   })
 }
+
+test('a direct pin keeps its block alone, also where nobody can read what is in it', async () => {
+  const node = await localNode()
+  const { cid } = await node.blockPut(someBytes(100))
+  const strange = [CID.createV1(0x20, cid.multihash), CID.createV1(0x71, cid.multihash)].map(String)
+  await expect(node.pins.add(strange)).rejects.toThrow(/codec/)
+  await node.pins.add(strange, { isRecursive: false })
+  expect(await collected(node)).toBe(0)
+  expect(await textsOf(node.pins.ls({ type: 'direct' }))).toEqual(expect.arrayContaining(strange))
+  await node.pins.rm(strange)
+  expect(await collected(node)).toBe(1)
+})
 
 test('a pin that lacks a block is broken, and nothing is removed while what it leads to cannot be known', async () => {
   const repo = await memoryRepo()

@@ -168,11 +168,11 @@ export class LocalPins implements NodePins {
       admit: (cid) => under.hold.note(cid),
       visit: async (cid) => {
         await under.hold.settled(cid)
-        const met = await meet(cid, this.#blocks, under.source, { signal })
+        const met = await meet(cid, this.#blocks, under.source, { signal, withLinks: under.isRecursive })
         blocks += 1
         bytes += met.bytes
         onProgress?.(blocks, bytes)
-        return under.isRecursive ? met.links : []
+        return met.links
       }
     })
   }

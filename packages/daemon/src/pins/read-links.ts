@@ -9,13 +9,20 @@ export interface Met {
   readonly bytes: number
 }
 
+export interface MeetOptions extends AbortOptions {
+  /** False: the block alone counts, and need not be one that can be read. */
+  readonly withLinks?: boolean
+}
+
 /** Gets a block from the source unless nothing is to be read in it and it is here. Errors: the source's, UnsupportedCodecError, MalformedError. */
-export async function meet(cid: CID, blocks: SizedBlockstore, source: BlockSource, options: AbortOptions): Promise<Met> {
-  if (isIdentity(cid)) return { links: linkedCids(cid, cid.multihash.digest), bytes: 0 }
-  if (!hasLinks(cid)) {
+export async function meet(cid: CID, blocks: SizedBlockstore, source: BlockSource, options: MeetOptions): Promise<Met> {
+  const { withLinks = true } = options
+  const linksIn = (bytes: Uint8Array): readonly CID[] => (withLinks ? linkedCids(cid, bytes) : [])
+  if (isIdentity(cid)) return { links: linksIn(cid.multihash.digest), bytes: 0 }
+  if (!withLinks || !hasLinks(cid)) {
     const size = await blocks.size(cid, options)
     if (size !== undefined) return { links: [], bytes: size }
   }
   const bytes = await source.get(cid, options)
-  return { links: linkedCids(cid, bytes), bytes: bytes.byteLength }
+  return { links: linksIn(bytes), bytes: bytes.byteLength }
 }
