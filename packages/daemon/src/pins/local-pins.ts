@@ -206,7 +206,7 @@ export class LocalPins implements NodePins {
 
   async #refuseRecursive(cids: readonly CID[]): Promise<void> {
     for (const cid of cids) {
-      if ((await this.#init.store.get(cid))?.isRecursive === true) throw new PinError(`${cid.toString()} already pinned recursively`)
+      if ((await this.#init.store.get(cid))?.isRecursive === true) throw new PinError(`pin: ${cid.toString()} already pinned recursively`)
     }
   }
 
@@ -218,9 +218,9 @@ export class LocalPins implements NodePins {
 
   async #updatable(from: CID, to: CID): Promise<Pin> {
     const pin = await this.#init.store.get(from)
-    if (pin?.isRecursive !== true) throw new PinError(`'from' cid was not recursively pinned already: ${from.toString()}`)
+    if (pin?.isRecursive !== true) throw new PinError("'from' cid was not recursively pinned already")
     if (from.toString() !== to.toString() && (await this.#init.store.get(to))?.isRecursive === true) {
-      throw new PinError(`'to' cid was already recursively pinned: ${to.toString()}`)
+      throw new PinError("'to' cid was already recursively pinned")
     }
     return pin
   }
