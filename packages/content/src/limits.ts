@@ -36,6 +36,9 @@ export const sinkBlocksMax = 64
 /** Bytes of blocks on their way to a sink at once. */
 export const sinkBytesMax = 8 * 1024 * 1024
 
+/** Files and directories of one `add`: about 1 KB each is held until their directories are made, so these take half of Node's heap. */
+export const addTreeEntriesMax = 2_000_000
+
 /** Entries that were added and wait for a sink to store them. */
 export const addedEntriesMax = 256
 

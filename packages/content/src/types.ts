@@ -30,6 +30,8 @@ export interface AddOptions extends AbortOptions {
   readonly hash?: string
   /** Puts all into a directory, which keeps the names. */
   readonly wrapWithDirectory?: boolean
+  /** Files and directories at once, for each of which about 1 KB is held; a limit with a default. */
+  readonly treeEntriesMax?: number
   /** Bytes taken in so far, for a progress bar. */
   readonly onProgress?: (bytes: number) => void
 }

@@ -268,3 +268,9 @@ describe('what add takes', () => {
     expect(dagPb.decode(await blocks.get(root)).Links.map((link) => link.Name)).toEqual(['C', 'a', 'b'])
   })
 })
+
+it('a tree of more entries than are held is refused, directories count, and as many as that are taken', async () => {
+  const sources = ['a/b/one', 'a/b/two', 'c'].map((path) => ({ path, content: text(path) }))
+  expect(Object.keys(await cidsOf(sources, { treeEntriesMax: 5 }))).toContain('a/b/two')
+  expect(await errorOf(cidsOf(sources, { treeEntriesMax: 4 }))).toMatchObject({ name: 'TooLargeError', code: 'ERR_TOO_LARGE' })
+})

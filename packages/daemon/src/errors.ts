@@ -43,6 +43,13 @@ export class UnauthorizedError extends ShardswapError {
   override readonly code = UnauthorizedError.code
 }
 
+/** The daemon has as much to do as it may take on at once; the same call may go well a moment later. */
+export class BusyError extends ShardswapError {
+  static readonly code = 'ERR_BUSY'
+  override readonly name = 'BusyError'
+  override readonly code = BusyError.code
+}
+
 /** Nobody answers at the daemon's address, or not as a daemon would. */
 export class DaemonUnreachableError extends ShardswapError {
   static readonly code = 'ERR_DAEMON_UNREACHABLE'
@@ -79,7 +86,8 @@ const known = [
   ConfigError,
   CollectionError,
   RepoFullError,
-  PinError
+  PinError,
+  BusyError
 ]
 
 /** The name and code of anything thrown; what is not ours gets a general code. */

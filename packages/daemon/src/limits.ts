@@ -14,6 +14,9 @@ export const rpcRequestsAheadMax = 16
 /** Whoever takes longer to send a request's headers is cut off; a program of this machine needs a moment. */
 export const rpcHeadersMs = 10_000
 
+/** What all calls together hold of blocks that are being sent to them; each is gathered whole before it is stored. */
+export const rpcBlockBytesMax = 128 * 1024 * 1024
+
 /** What all calls together read ahead of slow clients: the first one has half, as much as a reader has by itself. */
 export const rpcReadAheadBytesMax = 128 * 1024 * 1024
 

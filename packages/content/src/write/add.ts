@@ -1,5 +1,5 @@
-import { type BlockSink, InvalidParametersError } from '@shardswap/interface'
-import { addedEntriesMax } from '../limits.ts'
+import { type BlockSink, InvalidParametersError, TooLargeError } from '@shardswap/interface'
+import { addedEntriesMax, addTreeEntriesMax } from '../limits.ts'
 import { throwIfAborted } from '../local.ts'
 import type { AddedEntry, AddOptions, AddSource } from '../types.ts'
 import { type Named, putDirectory } from './directory.ts'
@@ -28,6 +28,8 @@ interface Job {
   readonly format: Format
   readonly layout: Layout
   readonly onBytes: (bytes: number) => void
+  /** One more file or directory is held. */
+  readonly onEntry: () => void
 }
 
 /**
@@ -35,7 +37,7 @@ interface Job {
  * in the sink: files as they are read, directories after all that is in them,
  * the root last. Without `wrapWithDirectory` each first name is a root of its
  * own. A file with the path '' is named by its CID.
- * Errors: InvalidParametersError, AbortError, those of contents and of the sink.
+ * Errors: InvalidParametersError, AbortError, TooLargeError for a tree of too many entries, those of contents and of the sink.
  */
 export async function* add(
   sources: AsyncIterable<AddSource> | Iterable<AddSource>,
@@ -87,6 +89,8 @@ async function* storedOf(job: Job, waiting: Waiting[], keep: number): AsyncGener
 
 function jobOf(sink: BlockSink, options: AddOptions): Job {
   let taken = 0
+  let entries = 0
+  const entriesMax = options.treeEntriesMax ?? addTreeEntriesMax
   return {
     sink: new BoundedSink(sink, options),
     options,
@@ -95,6 +99,11 @@ function jobOf(sink: BlockSink, options: AddOptions): Job {
     onBytes: (bytes) => {
       taken += bytes
       options.onProgress?.(taken)
+    },
+    onEntry: () => {
+      entries += 1
+      if (entries > entriesMax)
+        throw new TooLargeError(`more than ${entriesMax} files and directories at once: add parts of the tree, one after another`)
     }
   }
 }
@@ -103,13 +112,14 @@ async function addOne(job: Job, root: Folder, source: AddSource): Promise<AddedE
   const names = namesOf(source.path)
   const attributes: Attributes = { mode: source.mode, mtime: source.mtime }
   if (source.content === undefined && source.symlinkTarget === undefined) {
-    folderAt(root, names).attributes = attributes
+    folderAt(job, root, names).attributes = attributes
     return undefined
   }
   const child = await putEntry(job, source, attributes)
   const name = names.pop() ?? child.cid.toString()
-  const parent = folderAt(root, names)
+  const parent = folderAt(job, root, names)
   if (parent.entries.has(name)) throw new InvalidParametersError(`two things to add are named "${source.path}"`)
+  job.onEntry()
   parent.entries.set(name, child)
   return { path: source.path === '' ? name : source.path, cid: child.cid, size: BigInt(child.dagBytes) }
 }
@@ -137,11 +147,12 @@ function namesOf(path: string): string[] {
   return names
 }
 
-function folderAt(root: Folder, names: readonly string[]): Folder {
+function folderAt(job: Job, root: Folder, names: readonly string[]): Folder {
   let here = root
   for (const [i, name] of names.entries()) {
     let next = here.entries.get(name)
     if (next === undefined) {
+      job.onEntry()
       next = folder(names.slice(0, i + 1).join('/'))
       here.entries.set(name, next)
     }

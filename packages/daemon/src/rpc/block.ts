@@ -1,5 +1,4 @@
 /** `block/put`, `block/get`, `block/stat`, `block/rm`. */
-import { readWhole } from '@shardswap/interface'
 import { parseCid } from '../cid.ts'
 import { checkBlockSize } from '../local/blocks.ts'
 import type { BlockPutOptions } from '../node.ts'
@@ -25,11 +24,11 @@ function putOptions(query: Query): BlockPutOptions {
   }
 }
 
-async function* putAll({ node, query, request, signal }: Call): AsyncGenerator<object> {
+async function* putAll({ node, query, request, signal, gathering }: Call): AsyncGenerator<object> {
   const options = putOptions(query)
   for await (const content of uploadedFiles(request, signal)) {
-    const bytes = await readWhole(content, (length) => checkBlockSize(length, options.allowBigBlock === true))
-    yield blockShape(await node.blockPut(bytes, { ...options, signal }))
+    const check = (length: number): void => checkBlockSize(length, options.allowBigBlock === true)
+    yield blockShape(await gathering.run(content, check, async (bytes) => await node.blockPut(bytes, { ...options, signal })))
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { LocalNode } from '../local/local-node.ts'
 import type { FetchOptions } from '../node.ts'
+import type { Gathering } from './gathering.ts'
 import type { Query } from './query.ts'
 import type { Reply } from './reply.ts'
 
@@ -13,6 +14,8 @@ export interface Call {
   readonly signal: AbortSignal
   /** How many bytes it may read ahead of its client. */
   readAheadBytesMax(): number
+  /** Takes the blocks that come with calls. */
+  readonly gathering: Gathering
   /** Where the node's repo is. */
   readonly repoPath: string
   /** Asks the daemon to stop. */

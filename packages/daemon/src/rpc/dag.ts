@@ -1,6 +1,6 @@
 /** `dag/*`: single nodes in any codec, paths, sizes, and CAR archives. */
 import type { DagSizes } from '@shardswap/content'
-import { InvalidParametersError, readWhole } from '@shardswap/interface'
+import { InvalidParametersError } from '@shardswap/interface'
 import type { DagPutOptions } from '../api/dag.ts'
 import { dagProgressShape, dagSizesShape, placeShape } from '../dag-shapes.ts'
 import { checkBlockSize } from '../local/blocks.ts'
@@ -33,13 +33,17 @@ function putOptions(query: Query): DagPutOptions {
   }
 }
 
-async function* putAll({ node, query, request, signal }: Call): AsyncGenerator<object> {
+function checkAnySize(bytes: number): void {
+  checkBlockSize(bytes, true)
+}
+
+async function* putAll({ node, query, request, signal, gathering }: Call): AsyncGenerator<object> {
   const options = putOptions(query)
   let files = 0
   for await (const content of uploadedFiles(request, signal)) {
     files++
-    const bytes = await readWhole(content, (length) => checkBlockSize(length, true))
-    yield { Cid: { '/': (await node.dag.put(bytes, { ...options, signal })).toString() } }
+    const cid = await gathering.run(content, checkAnySize, async (bytes) => await node.dag.put(bytes, { ...options, signal }))
+    yield { Cid: { '/': cid.toString() } }
   }
   if (files === 0) throw new InvalidParametersError('file argument "object data" is required')
 }

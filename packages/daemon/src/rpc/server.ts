@@ -7,6 +7,7 @@ import { startDeadline } from '../deadline.ts'
 import { ListenError, reasonFor, UnauthorizedError } from '../errors.ts'
 import {
   lingerMs,
+  rpcBlockBytesMax,
   rpcConnectionsMax,
   rpcHeaderBytesMax,
   rpcHeadersMs,
@@ -30,6 +31,7 @@ import { inTurn } from './in-turn.ts'
 import { nodeHandlers } from './node.ts'
 import { pinHandlers } from './pins.ts'
 import { Query } from './query.ts'
+import { Gathering } from './gathering.ts'
 import { ReadAhead, type ReadAheadShare } from './read-ahead.ts'
 import { readHandlers } from './read.ts'
 import { refsHandlers } from './refs.ts'
@@ -95,6 +97,7 @@ export class RpcServer {
   readonly #init: RpcServerInit
   readonly #server: Server
   readonly #stopping = new AbortController()
+  readonly #gathering = new Gathering(rpcBlockBytesMax)
   readonly #readAhead = new ReadAhead(rpcReadAheadBytesMax, rpcReadAheadBytesMin)
   #port = 0
 
@@ -228,7 +231,8 @@ export class RpcServer {
     }
     try {
       const query = new Query(url.searchParams, await argsInBody(name, request, deadline.signal))
-      const reply = await handler({ node, query, request, repoPath, shutdown, readAheadBytesMax, signal: deadline.signal })
+      const { signal } = deadline
+      const reply = await handler({ node, query, request, repoPath, shutdown, readAheadBytesMax, gathering: this.#gathering, signal })
       await writeReply(response, reply)
     } catch (error) {
       const reason = reasonFor(error, deadline.signal)
