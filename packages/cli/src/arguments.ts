@@ -1,6 +1,6 @@
 /** What a command's arguments mean; nonsense is a usage error before any repo is opened. */
 import { parseDagPath, parsePath } from '@shardswap/content/disk'
-import { checkPeerId, parseCid } from '@shardswap/daemon'
+import { checkPeerId, parseCid, parseMultiaddr } from '@shardswap/daemon'
 import { type CID, messageOf } from '@shardswap/interface'
 import { UsageError } from './errors.ts'
 
@@ -38,4 +38,9 @@ export function cidArgument(text: string): CID {
 export function peerArgument(text: string): string {
   orUsage(() => checkPeerId(text))
   return text
+}
+
+/** Refuses what is no multiaddr, before anything is done. */
+export function checkMultiaddrs(addresses: readonly string[]): void {
+  for (const address of addresses) orUsage(() => parseMultiaddr(address))
 }

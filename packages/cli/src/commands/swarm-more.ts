@@ -1,9 +1,9 @@
 /** `swarm addrs` and `swarm disconnect`. */
-import { addressesShape, disconnectedText, parseMultiaddr } from '@shardswap/daemon'
-import { messageOf } from '@shardswap/interface'
+import { addressesShape, disconnectedText } from '@shardswap/daemon'
 import type { Command } from 'commander'
+import { checkMultiaddrs } from '../arguments.ts'
 import type { Context } from '../context.ts'
-import { NegativeAnswer, UsageError } from '../errors.ts'
+import { NegativeAnswer } from '../errors.ts'
 import { examples } from '../examples.ts'
 import type { Shell } from '../shell.ts'
 
@@ -28,13 +28,7 @@ async function ownAddresses(context: Context, withId: boolean): Promise<void> {
 }
 
 async function disconnect(context: Context, addresses: readonly string[]): Promise<void> {
-  for (const address of addresses) {
-    try {
-      parseMultiaddr(address)
-    } catch (error) {
-      throw new UsageError(messageOf(error))
-    }
-  }
+  checkMultiaddrs(addresses)
   const { signal, out, options } = context
   const results = await context.withNode(async (node) => {
     const all = []

@@ -1,11 +1,9 @@
 /** `swarm peers|connect`. */
-import { messageOf } from '@shardswap/interface'
 import { peerShape } from '@shardswap/daemon'
 import type { Command } from 'commander'
+import { checkMultiaddrs } from '../arguments.ts'
 import type { Context } from '../context.ts'
-import { UsageError } from '../errors.ts'
 import { examples } from '../examples.ts'
-import { parseMultiaddr } from '@shardswap/daemon'
 import type { Shell } from '../shell.ts'
 import { registerSwarmMore } from './swarm-more.ts'
 
@@ -20,13 +18,7 @@ async function peers(context: Context, verbose: boolean): Promise<void> {
 }
 
 async function connect(context: Context, addresses: readonly string[]): Promise<void> {
-  for (const address of addresses) {
-    try {
-      parseMultiaddr(address)
-    } catch (error) {
-      throw new UsageError(messageOf(error))
-    }
-  }
+  checkMultiaddrs(addresses)
   const { signal, out, options } = context
   const lines: string[] = []
   await context.withNode(async (node) => {
