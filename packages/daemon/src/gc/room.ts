@@ -3,6 +3,7 @@ import { AbortError, type AbortOptions, blockKey, type BlockKey, type CID, messa
 import type { SizedBlockstore } from '@shardswap/repo'
 import { RepoFullError } from './errors.ts'
 import { SpaceRules } from './space.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 /** How large the blocks of a repo may be in all. */
 export interface SpaceLimit {
@@ -127,17 +128,11 @@ export class Room {
   /** Those who wait share one collection; one that gives up leaves it to the others. */
   async #collectPressed(rules: SpaceRules, signal: AbortSignal | undefined): Promise<void> {
     this.#pressed ??= this.#init.collect({ isPressed: true, signal: this.#closing.signal }).finally(() => (this.#pressed = undefined))
-    const givenUp = Promise.withResolvers<never>()
-    const giveUp = (): void => givenUp.reject(signal?.reason instanceof Error ? signal.reason : new AbortError())
-    signal?.addEventListener('abort', giveUp, { once: true })
     try {
-      signal?.throwIfAborted()
-      await Promise.race([this.#pressed, givenUp.promise])
+      await unlessAborted(this.#pressed, signal)
     } catch (error) {
       if (signal?.aborted === true) throw error
       throw this.#full(rules, error)
-    } finally {
-      signal?.removeEventListener('abort', giveUp)
     }
   }
 

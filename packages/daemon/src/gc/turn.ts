@@ -1,4 +1,4 @@
-import { AbortError } from '@shardswap/interface'
+import { unlessAborted } from './unless-aborted.ts'
 
 /** Lets one at a time in, in the order asked. */
 export class Turn {
@@ -10,17 +10,12 @@ export class Turn {
     const before = this.#last
     const ended = Promise.withResolvers<void>()
     this.#last = before.then(async () => await ended.promise)
-    const given = Promise.withResolvers<void>()
-    const giveUp = (): void => given.reject(signal?.reason instanceof Error ? signal.reason : new AbortError())
-    signal?.addEventListener('abort', giveUp, { once: true })
     try {
-      await Promise.race([before, given.promise])
+      await unlessAborted(before, signal)
       return ended.resolve
     } catch (error) {
       ended.resolve()
       throw error
-    } finally {
-      signal?.removeEventListener('abort', giveUp)
     }
   }
 
